@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ringforge.cli import main
-from ringforge.cli.explain_command import read_measured, systems
+from ringforge.cli.explain_command import _stage, read_measured, systems
 from ringforge.devices.scaling import Cluster, Stage, Workload, predict, predict_work, useful
 from ringforge.devices.sharding import Cost
 from ringforge.errors import FormatError, ParameterError
@@ -54,7 +54,14 @@ def test_every_system_says_what_it_takes(system: str, options: list[str], capsys
     assert lines[-1]["seconds"] >= max(s["longest"] for s in each)
     assert lines[-1]["seconds"] * 6 >= work
     assert found["enough"] in (1, 2, 4, 6)
+    if found["pieces"] == 1:
+        assert sum(s["stored"] + s["sent"] for s in each) == lines[-1]["put"]
     assert set(systems()) == {"omr", "psi", "gates", "matmul", "aes"}
+
+
+def test_what_several_shards_read_is_shown_as_put_once() -> None:
+    stage = Stage("products", (Cost(stored=25),) * 8, shared=5, distinct=40)
+    assert _stage(stage).stored == 45 == predict([stage], Cluster(1)).put
 
 
 def test_stages_are_the_shards_of_kernels() -> None:
@@ -80,7 +87,7 @@ def test_pieces_follow_each_other_after_what_is_put_once() -> None:
     found = predict_work(work, cluster)
     assert found.seconds == pytest.approx(predict([once], cluster).seconds + 7 * predict([each], cluster).seconds)
     assert found.put == 10**9 + 7 * 20
-    assert found.store == 10**9 + 20
+    assert found.store == 10**9 + 2 * 20, "of the piece before, values are still there"
     assert useful([predict_work(work, Cluster(w)) for w in (1, 2, 4, 8)]) == 4
 
 

@@ -40,7 +40,7 @@ class StageLine(Result):
     shared: int
     """Bytes that all shards read."""
     stored: int
-    """Bytes of all values that are put for it."""
+    """Bytes of all values that are put for it, each once."""
     sent: int
     """Bytes that travel with shards."""
     returned: int
@@ -195,7 +195,7 @@ def _stage(s: Stage) -> StageLine:
         seconds=sum(c.seconds for c in s.costs),
         longest=max((c.seconds for c in s.costs), default=0.0),
         shared=s.shared,
-        stored=s.shared + sum(c.stored - s.shared for c in s.costs),
+        stored=(s.shared if s.costs else 0) + s.own,
         sent=sum(c.sent for c in s.costs),
         returned=sum(c.result for c in s.costs),
         memory=max((c.memory for c in s.costs), default=0),

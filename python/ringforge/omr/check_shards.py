@@ -10,16 +10,18 @@ each of its shards makes the rotations times powers again, which all units are s
 from __future__ import annotations
 
 import math
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ringforge._native import RelinKey
 from ringforge._native.bfv import Ciphertext, Context, Evaluator, Noise
 from ringforge._native.omr import CompressionContext, CompressionKeys, CompressionPlan
-from ringforge.devices import Execution, Implementation, Preparation, Report, register
+from ringforge.devices import Execution, Implementation, KeySet, Preparation, Report, register
 from ringforge.devices.frozen import Frozen, freeze, stored, thaw
 from ringforge.devices.sharding import Cost, Pool, Shard, Sharded, Stored, Task, cut, expect
 from ringforge.errors import Error, FormatError, LevelError, MismatchError
@@ -79,6 +81,22 @@ def _part(
     return bytes(made)
 
 
+# ---- keys ----------------------------------------------------------------------------------------
+
+_PUT: WeakKeyDictionary[KeySet, WeakKeyDictionary[Pool, dict[str, Stored]]] = WeakKeyDictionary()
+_PUTTING = threading.Lock()
+
+
+def _put_once(pool: Pool, keys: KeySet, name: str, put: Callable[[], Stored]) -> Stored:
+    """A key of a set, in the store for as long as the set is used: workers keep what they make of it by its name, and
+    kernels are prepared for each bulletin anew."""
+    with _PUTTING:
+        of_pool = _PUT.setdefault(keys, WeakKeyDictionary()).setdefault(pool, {})
+        if name not in of_pool:
+            of_pool[name] = put()
+        return of_pool[name]
+
+
 # ---- range check ---------------------------------------------------------------------------------
 
 
@@ -94,7 +112,7 @@ class _ShardedRangeCheck(Implementation):
     def prepare(self, p: Preparation[RangeCheckKernel]) -> _Key:
         relin = p.kernel.relin(p.keys.relin)
         pool: Pool = p.device.pool
-        return _Key(relin, stored(pool, relin))
+        return _Key(relin, _put_once(pool, p.keys, "relinearisation", lambda: stored(pool, relin)))
 
     def run(self, r: Execution[RangeCheckKernel, _Key]) -> tuple[list[Any], Report]:
         start, kernel = time.perf_counter(), r.kernel
@@ -194,7 +212,8 @@ class _ShardedCompression(Sharded):
     def place(self, p: Preparation[CompressionKernel], pool: Pool) -> _Compression:
         keys, words = compression_keys(p), p.kernel.checked(p.operands)
         _matching(p.kernel)
-        return _Compression(keys, pool.put(keys.to_bytes(), keys), pool.put(words, p.operands), words.nbytes)
+        put = _put_once(pool, p.keys, "compression", lambda: pool.put(keys.to_bytes(), keys))
+        return _Compression(keys, put, pool.put(words, p.operands), words.nbytes)
 
     def storage(self, state: _Compression) -> int:
         return state.bytes

@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -124,6 +125,8 @@ class Detector:
         self._capacities = capacities(s)
         self._lock = threading.Lock()
         self._at_once, self._last = at_once, OrderedDict[str, DetectorSession]()
+        #: Those above, and those that requests under way still have.
+        self._open = WeakValueDictionary[str, DetectorSession]()
 
     def describe(self) -> dict[str, Any]:
         """What receivers are told."""
@@ -212,11 +215,14 @@ class Detector:
             Error "cancelled": `progress` returned False.
         """
         with self._lock:
+            session = self._open.get(str(key))
             if str(key) not in self._last:
                 while len(self._last) >= self._at_once:  # first lets go of the memory
                     self._last.popitem(last=False)
-                loaded = DetectionKey.load(key, self.set, self._threads, progress)
-                self._last[str(key)] = DetectorSession(self, Engine(self.plan, loaded, self._threads, self._device))
+                if session is None:
+                    loaded = DetectionKey.load(key, self.set, self._threads, progress)
+                    session = DetectorSession(self, Engine(self.plan, loaded, self._threads, self._device))
+                self._last[str(key)] = self._open[str(key)] = session
             self._last.move_to_end(str(key))
             return self._last[str(key)]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from ringforge._native.omr import CompressionKeys
 from ringforge.devices.scaling import Stage, Workload
 from ringforge.devices.sharding import Cost, cut
 from ringforge.omr import check_shards, sets, shards
@@ -36,16 +37,17 @@ def _share(workers: int, count: int) -> int:
 
 def _first(plan: Plan, count: int, workers: int) -> list[Stage]:
     """Once for a receiver: keys on every node, and rotations of its key: in the store by limbs, or at each worker."""
-    keys, limbs = _key_bytes(plan), plan.shape.limbs
+    share, limbs = _share(workers, count), plan.shape.limbs
+    keys = _key_bytes(plan, share)
     put = Stage("keys into the store", (Cost(stored=keys),) * workers, keys, stays=True)
     ((cost,),) = shards.costs(BabiesKernel(plan.shape), 2)
-    if _share(workers, count) == 1:
+    if share == 1:
         once = min(workers, count)
         return [put, Stage("rotations of a key", (Cost(cost.seconds, memory=cost.result),) * once, kept=keys)]
     row = int(plan.shape.native.baby_bytes) // limbs
     return [
         put,
-        Stage("rotations of a key", (_without(cost, keys),), kept=keys, function=_BABIES),
+        Stage("rotations of a key", (_without(cost, 2 * _one_key(plan)),), kept=keys, function=_BABIES),
         Stage(
             "rotations into the store",
             tuple(Cost(stored=len(x) * row) for x in cut(limbs, workers)),
@@ -55,10 +57,26 @@ def _first(plan: Plan, count: int, workers: int) -> list[Stage]:
     ]
 
 
-def _key_bytes(plan: Plan) -> int:
-    """Of the Galois keys of one step and of many, and of the relinearisation key."""
+def _one_key(plan: Plan) -> int:
+    """Bytes of a Galois key, of one step or of many, or of the relinearisation key."""
     context = plan.shape.context
-    return 3 * int(context.gadget.key_bytes(context.params.max_limbs))
+    return int(context.gadget.key_bytes(context.params.max_limbs))
+
+
+def _digest_keys(plan: Plan) -> int:
+    """Bytes of the keys of compression."""
+    return CompressionKeys.saved_bytes(check_shards.compression_context(shards.numbers(plan.shape.context)))
+
+
+def _signal_key(plan: Plan) -> int:
+    """Bytes of the encrypted key of signals."""
+    return 2 * plan.shape.limbs * plan.shape.context.params.degree * 8
+
+
+def _key_bytes(plan: Plan, share: int) -> int:
+    """Of what stays as long as a receiver's bulletins are searched: two Galois keys, those of relinearisation and of
+    compression; and its encrypted key, where workers keep rotations by that."""
+    return 3 * _one_key(plan) + _digest_keys(plan) + (_signal_key(plan) if share == 1 else 0)
 
 
 def _stages(plan: Plan, bulletins: int, workers: int) -> list[Stage]:
@@ -66,11 +84,12 @@ def _stages(plan: Plan, bulletins: int, workers: int) -> list[Stage]:
     count = min(bulletins, workers)
     context, size, share = plan.shape.context, plan.set, _share(workers, count)
     affine, *rest = shards.costs(AffineKernel(plan.shape, 0, plan.giants), share)
-    keys, diagonals = _key_bytes(plan), plan.diagonal_bytes
-    kept, one = keys, keys // 3
+    keys, diagonals = _key_bytes(plan, share), plan.diagonal_bytes
+    kept, one, digests = keys, _one_key(plan), _digest_keys(plan)
     if share == 1:
         ((rotations,),) = shards.costs(BabiesKernel(plan.shape), 2)
-        whole = [replace(_without(c, 2 * one), seconds=c.seconds - rotations.seconds) for c in affine]
+        there = 2 * one + _signal_key(plan)
+        whole = [replace(_without(c, there), seconds=c.seconds - rotations.seconds) for c in affine]
         found = [Stage("affine transform", tuple(whole * count), 0, kept=keys, function=_WHOLE)]
     else:
         # Rotations of the key are in the store from before; of a shard's part, each reads its own limbs.
@@ -88,6 +107,7 @@ def _stages(plan: Plan, bulletins: int, workers: int) -> list[Stage]:
         found.append(Stage(name, tuple([_without(c, one) for c in costs] * count), 0, 0.0, kept, _PIECE))
     digest = compression_plan(size, _CAPACITY, 1 + size.payload_words)
     (parts,) = check_shards.costs(CompressionKernel(context, digest, 0, digest.units), share)
+    parts = [_without(c, digests) for c in parts]
     shared = parts[0].stored if count == 1 else 0
     found.append(Stage("compression", tuple(parts * count), shared, 0.0, kept, _PART))
     return found

@@ -200,7 +200,8 @@ class RemoteBabies(Distant):
             if not self._rows:
                 assert self.galois is not None
                 (found,) = pool.run([_rotating(self.shape, self.key, self.galois, pool)], progress)
-                self._rows = tuple(pool.put(limb) for limb in found)
+                # What was put holds no result of the shard, which would lie in the store beside it.
+                self._rows = tuple(pool.put(limb, object()) for limb in found)
             return self._rows
 
     def fetched(self, pool: Pool) -> Babies:
@@ -348,7 +349,8 @@ class _ShardedAffine(Implementation):
         return Shard("omr affine transform", _whole, arguments, check, cost)
 
     def _summing(self, r: Execution[AffineKernel, _Placed], pool: Pool, babies: RemoteBabies) -> list[Shard]:
-        kernel, shape, workers = r.kernel, r.kernel.shape, pool.workers  # which come and go
+        # Workers come and go: here there were several, or the rotations are not a worker's own.
+        kernel, shape, workers = r.kernel, r.kernel.shape, max(2, pool.workers)
         n, primes, what = shape.context.params.degree, shape.context.params.q, "sums of giant steps"
         travelling, rows = _Shape.of(shape), babies.rows(pool)
 
@@ -389,7 +391,7 @@ class _ShardedAffine(Implementation):
                 lambda given, clue=clue: _words(given, wanted, shape.context.params.q[: shape.limbs], f"output {clue}"),  # type: ignore[misc]
                 cost,
             )
-            for clue, cost in enumerate(costs(kernel, pool.workers)[1])
+            for clue, cost in enumerate(costs(kernel, max(2, pool.workers))[1])
         ]
         limbs.clear()
         return [[list(words[part]) for part in (0, 1)] for words in pool.run(shards, progress)]

@@ -67,6 +67,8 @@ class RayStored:
     name: str
     bytes: int
     reference: Any = field(repr=False)
+    #: Where it is; gone when that was left.
+    cluster: Cluster = field(repr=False)
     #: The object that it says all of: while this is held, no other one has its id.
     of: Any = field(repr=False)
 
@@ -146,15 +148,15 @@ class RayPool(Pool):
 
     def put(self, value: Any, of: Any = None, version: Hashable = None) -> RayStored:
         of = value if of is None else of
+        self.cluster.answers()
         with self._lock:
-            self.cluster.answers()
             found = self._put.get((id(of), version))
             if found is not None:
                 return found
             packed = pack(value, _refuse_stored)
             room = self._room()
             with _LIVING_LOCK:
-                held = sum(s.bytes for s in list(_LIVING.values()))
+                held = sum(s.bytes for s in list(_LIVING.values()) if s.cluster is self.cluster)
             if held + packed.bytes > room * (1 - _UNDER_WAY):
                 raise FullStoreError(
                     f"the object store of a node has {room:,} bytes, of which {held:,} are taken: {packed.bytes:,} "
@@ -168,7 +170,7 @@ class RayPool(Pool):
                     f"the object store has no room for {packed.bytes:,} bytes: start the nodes with more "
                     "(ray start --object-store-memory)"
                 ) from e
-            stored = RayStored(f"stored-{next(_NAMES)}", packed.bytes, reference, of)
+            stored = RayStored(f"stored-{next(_NAMES)}", packed.bytes, reference, self.cluster, of)
             self._put[id(of), version] = stored
             with _LIVING_LOCK:
                 _LIVING[stored.name] = stored
@@ -224,6 +226,11 @@ class RayPool(Pool):
         def name_of(value: Any) -> str | None:
             if not isinstance(value, RayStored):
                 return None
+            if value.cluster is not self.cluster:
+                raise ClusterError(
+                    f"{shard.name} reads what was stored in a Ray cluster that has been left: prepare it anew on the "
+                    "device that is open"
+                )
             stored[value.name] = value
             return value.name
 

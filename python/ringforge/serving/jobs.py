@@ -249,11 +249,12 @@ class Jobs(abc.ABC, Generic[J]):
             job = dataclasses.replace(job, state="cancelled")
         stopped = job.state == "waiting"  # by the process's end: the next one goes on
         if not stopped:
-            job = dataclasses.replace(job, changed=time.time())
-            with contextlib.suppress(OSError):  # no room even for that: the next process tries again
-                self._store.keep_job(job)
             self._log("job", client=job.client[:12], job=job.name[:12], result=job.state, kind=job.error[0])
-        with self._changed:
+        with self._changed:  # who asks again finds it under way, or ended and gone
+            if not stopped:
+                job = dataclasses.replace(job, changed=time.time())
+                with contextlib.suppress(OSError):  # no room even for that: the next process tries again
+                    self._store.keep_job(job)
             self.turns.leave(running.ticket)
             del self._running[job.client, job.name]
             self._changed.notify_all()

@@ -263,3 +263,20 @@ def test_sizes_are_as_estimated(world: World) -> None:
         c.watch(job)
         assert len(c.fetch(job)) == found.digest_bytes
     assert all(took > 0 for took in found.seconds_each.values())
+
+
+def test_a_key_in_use_is_not_read_a_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two copies would each have rotations, a gigabyte at every worker."""
+    read: list[Path] = []
+    monkeypatch.setattr("ringforge.omr.detector.DetectionKey.load", lambda path, *_: read.append(path))
+    monkeypatch.setattr("ringforge.omr.detector.Engine", lambda *_: object())
+    source: Any = None
+    detector, (a, b, c) = Detector(SMALL, source, at_once=2), map(Path, "abc")
+    used = detector.open(a)
+    for key in (b, c):
+        detector.open(key)
+    assert detector.open(a) is used
+    del used
+    for key in (b, c, a):
+        detector.open(key)
+    assert read == [a, b, c, b, c, a]

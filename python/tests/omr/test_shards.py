@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -129,6 +130,23 @@ def test_workers_come_and_go_between_the_rotations_and_their_use() -> None:
         assert work(engine) == expected()
 
 
+def test_workers_go_in_the_middle_of_a_transform() -> None:
+    class Shrinking(LocalPool):
+        def run(self, given: Any, progress: Any = None) -> list[Any]:
+            made = super().run(given, progress)
+            self.workers = 1 if given[0].name.startswith("omr sums") else self.workers
+            return made
+
+    assert work(Engine(Plan.make(SET), key(), device=ShardedDevice("ray:here", Shrinking(3)))) == expected()
+
+
+def test_rotations_in_the_store_hold_no_result_of_a_shard() -> None:
+    """Which would lie there, too."""
+    babies = Engine(Plan.make(SET), key(), device=device(workers=2)).babies()
+    assert len(babies._rows) == Plan.make(SET).shape.limbs
+    assert not any(isinstance(row.of, np.ndarray) for row in babies._rows)
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_rotations_of_a_key_are_made_once(workers: int) -> None:
     """For all bulletins: by one worker, which keeps them, or limb by limb in the store."""
@@ -136,6 +154,19 @@ def test_rotations_of_a_key_are_made_once(workers: int) -> None:
     engine = Engine(Plan.make(SET), key(), device=ShardedDevice("ray:here", pool))
     assert [work(engine) for _ in range(3)] == [expected()] * 3
     assert pool.made["omr rotations"] + pool.ran.count("omr rotations of a key") == 1
+
+
+def test_keys_are_put_once_for_all_bulletins_of_a_session() -> None:
+    """Workers keep what they make of keys by the names that these were put under."""
+    pool = LocalPool(workers=1)
+    engine = Engine(Plan.make(SET), key(), device=ShardedDevice("ray:here", pool))
+    assert [work(engine) for _ in range(3)] == [expected()] * 3
+    assert pool.made["omr compression keys"] == 1
+    assert pool.made["omr key"] == 2, "Galois keys, and that of relinearisation"
+    assert pool._put
+    del engine
+    gc.collect()
+    assert not pool._put, "keys go with their session"
 
 
 def test_several_bulletins_at_a_time_share_the_workers() -> None:
