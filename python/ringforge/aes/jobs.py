@@ -14,7 +14,7 @@ import shutil
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 
 from ringforge.aes import files
 from ringforge.aes.computing import Computation
@@ -97,7 +97,9 @@ class Jobs(jobs.Jobs[Job]):
             return scheme.server(depot.complete(client, name, EVALUATION), threads)
 
         self._servers = Servers(at_once, opened)
-        self._busy, self._free = set[Owner](), threading.Condition()
+
+    def alone(self, job: Job) -> Hashable:
+        return _plain(job).name
 
     def submit(self, client: str, request: Request, blocks: int, charge: Callable[[], None]) -> Job:
         """Writes a request down and sees to it; one that is there already is not begun anew.
@@ -116,23 +118,11 @@ class Jobs(jobs.Jobs[Job]):
         return job.state == "done" and self._depot.result(job).exists()
 
     def compute(self, job: Job, tell: Tell) -> Job:
-        of = (job.client, _plain(job).name)
-        with self._free:
-            while of in self._busy:
-                if not tell(Progress("running", stage="waiting for another request about the same")):
-                    return job
-                self._free.wait(0.2)
-            self._busy.add(of)
-        try:
-            if self._depot.result(job).exists():  # by a process that was killed before it said so
-                return dataclasses.replace(job, state="done")
-            tell(Progress("running", stage="reading keys"))
-            with self._servers.using((job.client, job.request.evaluation)) as server:
-                return self._compute(job, server, tell)
-        finally:
-            with self._free:
-                self._busy.remove(of)
-                self._free.notify_all()
+        if self._depot.result(job).exists():  # by a process that was killed before it said so
+            return dataclasses.replace(job, state="done")
+        tell(Progress("running", stage="reading keys"))
+        with self._servers.using((job.client, job.request.evaluation)) as server:
+            return self._compute(job, server, tell)
 
     def _compute(self, job: Job, server: AesServer, tell: Tell) -> Job:
         request, work, plain = job.request, self._depot.work(job), _plain(job)

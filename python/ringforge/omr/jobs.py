@@ -11,9 +11,8 @@ Which work is done, in which order, with which sizes, does not depend on what is
 from __future__ import annotations
 
 import dataclasses
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from ringforge.errors import Error
 from ringforge.omr.depot import Depot, Job
@@ -57,7 +56,9 @@ class Jobs(jobs.Jobs[Job]):
     def __init__(self, depot: Depot, worker: Worker, waiting: int, each: int, log: Log, at_once: int = 1) -> None:
         super().__init__(depot, waiting, each, log, "the detector", at_once)
         self._depot, self._worker = depot, worker
-        self._busy, self._free = set[tuple[str, str, str]](), threading.Condition()
+
+    def alone(self, job: Job) -> Hashable:
+        return job.request.key, job.request.digest
 
     def submit(self, client: str, request: Request, charge: Callable[[], None]) -> Job:
         """Writes a request down and sees to it; one that is there already is not begun anew.
@@ -78,21 +79,6 @@ class Jobs(jobs.Jobs[Job]):
         return job.state == "done" and job.digest == steps[-1].name and self._depot.has_result(job.client, steps[-1])
 
     def compute(self, job: Job, tell: Tell) -> Job:
-        of = (job.client, job.request.key, job.request.digest)
-        with self._free:
-            while of in self._busy:
-                if not tell(Progress("running")):
-                    return job
-                self._free.wait(0.2)
-            self._busy.add(of)
-        try:
-            return self._compute(job, tell)
-        finally:
-            with self._free:
-                self._busy.remove(of)
-                self._free.notify_all()
-
-    def _compute(self, job: Job, tell: Tell) -> Job:
         steps = self._worker.steps(job.request)
         finished = self._finished(job.client, steps)
         course = _Course(steps, finished)

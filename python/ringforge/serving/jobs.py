@@ -15,7 +15,7 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import KW_ONLY, dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -128,6 +128,10 @@ class Jobs(abc.ABC, Generic[J]):
     def still_there(self, job: J) -> bool:
         """Whether a finished job's result is there, so that nothing need be computed."""
 
+    def alone(self, job: J) -> Hashable:  # noqa: ARG002
+        """What of a request's client it is about, if no other request about that may be computed at the same time."""
+        return None
+
     # ---- what clients ask for ----
 
     def resume(self) -> int:
@@ -163,7 +167,8 @@ class Jobs(abc.ABC, Generic[J]):
 
     def _begin(self, job: J) -> None:
         running = _Running[J](job)
-        running.ticket = self.turns.enter(bytes.fromhex(job.client))
+        about = self.alone(job)
+        running.ticket = self.turns.enter(bytes.fromhex(job.client), None if about is None else (job.client, about))
         try:
             self._store.keep_job(job)
             thread = threading.Thread(target=self._work, args=(running,), name="job", daemon=True)

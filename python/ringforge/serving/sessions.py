@@ -8,7 +8,7 @@ import contextlib
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -193,7 +193,8 @@ class Sessions:
 class Turns:
     """Who computes next: a few at a time, and the client that has waited since its last turn the longest goes first.
 
-    Within one client, first come, first served. So a client with many queries holds up its own, not others'.
+    Within one client, first come, first served. So a client with many queries holds up its own, not others'. Queries
+    that must not compute at the same time take no turn of others' while they wait for each other.
 
     Args:
         most: that may wait, those that compute not counted. at_once: that compute at a time.
@@ -202,8 +203,9 @@ class Turns:
     def __init__(self, most: int, at_once: int = 1) -> None:
         self.most, self._at_once = most, at_once
         self._changed = threading.Condition()
-        self._waiting: list[tuple[bytes, object]] = []
-        self._running: set[object] = set()
+        #: Client, ticket, and what no two compute at the same time, or None.
+        self._waiting: list[tuple[bytes, object, Hashable]] = []
+        self._running: dict[object, Hashable] = {}
         self._served: dict[bytes, int] = {}
         self._count = 0
 
@@ -219,8 +221,11 @@ class Turns:
         with self._changed:
             return len(self._waiting)
 
-    def enter(self, client: bytes) -> object:
+    def enter(self, client: bytes, alone: Hashable = None) -> object:
         """Queues up; returns a ticket for `wait` and `leave`.
+
+        Args:
+            alone: what it is about, if no other query about that may compute at the same time.
 
         Raises:
             BusyError: too many wait already.
@@ -229,14 +234,14 @@ class Turns:
             if len(self._waiting) >= self.most and (self._waiting or len(self._running) >= self._at_once):
                 raise BusyError(f"{len(self._waiting)} queries wait already, of {self.most} that may: try again later")
             ticket = object()
-            self._waiting.append((client, ticket))
+            self._waiting.append((client, ticket, alone))
             self._advance()
             return ticket
 
     def ahead(self, ticket: object) -> int:
         """Queries to be computed before this one, as things are; 0 when its turn has come, or is over."""
         with self._changed:
-            order = [t for _, t in self._order()]
+            order = [t for _, t, _ in self._order()]
             return order.index(ticket) + len(self._running) if ticket in order else 0
 
     def wait(self, ticket: object, going_on: Callable[[], bool], poll_seconds: float = 0.2) -> bool:
@@ -252,27 +257,31 @@ class Turns:
         """Gives up the turn, or the place in the queue."""
         with self._changed:
             if ticket in self._running:
-                self._running.remove(ticket)
+                del self._running[ticket]
             else:
                 self._waiting = [w for w in self._waiting if w[1] is not ticket]
             self._advance()
             self._changed.notify_all()
 
-    def _order(self) -> list[tuple[bytes, object]]:
+    def _order(self) -> list[tuple[bytes, object, Hashable]]:
         """Those who wait in the order they will be served: clients in turn, each client's oldest first."""
         turns: dict[bytes, int] = {}
         keyed = []
-        for place, (client, ticket) in enumerate(self._waiting):
+        for place, waiting in enumerate(self._waiting):
+            client = waiting[0]
             turn = turns.get(client, 0)
             turns[client] = turn + 1
-            keyed.append(((turn, self._served.get(client, -1), place), (client, ticket)))
+            keyed.append(((turn, self._served.get(client, -1), place), waiting))
         return [w for _, w in sorted(keyed, key=lambda k: k[0])]
 
     def _advance(self) -> None:
         while self._waiting and len(self._running) < self._at_once:
-            chosen = self._order()[0]
+            busy = {about for about in self._running.values() if about is not None}
+            chosen = next((w for w in self._order() if w[2] not in busy), None)
+            if chosen is None:  # all wait for those that compute
+                break
             self._waiting.remove(chosen)
-            self._running.add(chosen[1])
+            self._running[chosen[1]] = chosen[2]
             self._count += 1
             self._served[chosen[0]] = self._count
             if len(self._served) > _REMEMBERED:

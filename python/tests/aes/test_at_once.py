@@ -18,7 +18,7 @@ from ringforge.aes.service import Kept
 from ringforge.devices.sharding import ShardedDevice, Share
 from ringforge.errors import Error, MissingKeyError, ParameterError
 from tests.aes.clear_engine import ClearServer
-from tests.aes.test_aes_service import KEY, begun, encrypt, folder, loop, opened, plain, sets, state_of
+from tests.aes.test_aes_service import KEY, encrypt, folder, loop, opened, plain, sets, state_of
 from tests.aes.test_clear_engine import library
 from tests.scale.local import LocalPool
 
@@ -96,25 +96,28 @@ def test_requests_with_the_same_keys_share_a_server(folder: Path, gate: Gate, mo
 
 
 def test_what_is_computed_on_one_stream_follows_its_rounds(folder: Path, gate: Gate) -> None:
-    """A second request about a stream takes the rounds of the first; cancelled while it waits it ends at once."""
-    with loop(folder, kept=Kept(at_once=3)) as found, found.connect() as c:
+    """A second request about a stream takes the rounds of the first; cancelled while it waits it ends at once. Another
+    stream's is computed meanwhile, of two at a time."""
+    encrypt(folder / "b2", plain()[::-1])
+    with loop(folder, kept=TWO) as found, found.connect() as c:
         names = sets(c, folder)
         first = c.submit(*names, wire.STREAM, folder / "c")
         assert gate.entered.acquire(timeout=30)
         below, sums = (c.submit(*names, wire.STREAM, folder / "c", x) for x in ("below:97", "sums"))
-        for job in (below, sums):
-            begun(found, job)
+        other = c.submit(*names, wire.BLOCKS, folder / "b2")
+        assert gate.entered.acquire(timeout=30)
+        assert [state_of(found, job) for job in (first, below, sums, other)] == ["running", *["waiting"] * 2, "running"]
         assert not gate.entered.acquire(timeout=0.3)
         assert c.cancel(sums)
         with pytest.raises(Error, match="was cancelled"):
             c.watch(sums)
         gate.open.set()
-        for job in (first, below):
+        for job in (first, below, other):
             c.watch(job)
         c.fetch(below, folder / "x")
         text = b"a text of thirty-three bytes, all"
         assert opened(folder / "x").tobytes()[: len(text)] == bytes(b < 97 for b in text)
-        assert len(found.events("round")) == 11
+        assert len(found.events("round")) == 11 + 2 * 11, "the stream once, two states of blocks"
 
 
 def test_one_that_is_cancelled_leaves_the_other(folder: Path, gate: Gate) -> None:

@@ -204,3 +204,21 @@ def test_one_query_computes_and_the_queue_is_bounded(tmp_path: Path) -> None:
         assert second.result() == reply_to(keys(), request(2))
         assert places[0] == 1, "it was told that one comes first"
         assert places[-1] == 0
+
+
+def test_queries_about_the_same_take_no_turn_of_others():
+    turns = Turns(10, at_once=2)
+    one, same, again = (turns.enter(b"a", "bulletin 1") for _ in range(3))
+    other = turns.enter(b"b", "bulletin 2")
+    assert [turns.ahead(t) for t in (one, other)] == [0, 0]
+    assert all(turns.wait(t, lambda: True) for t in (one, other))
+    assert not turns.wait(same, iter([True, False]).__next__, 0.01)
+    turns.leave(other)
+    assert not turns.wait(same, iter([True, False]).__next__, 0.01), "while the first is computed"
+    third = turns.enter(b"c")
+    assert turns.wait(third, lambda: True)
+    turns.leave(one)
+    assert turns.wait(same, lambda: True)
+    turns.leave(third)
+    turns.leave(same)
+    assert turns.wait(again, lambda: True)

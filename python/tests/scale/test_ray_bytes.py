@@ -28,7 +28,9 @@ def test_bytes_are_as_predicted(system: str, size: str) -> None:
         if workers == 1:
             assert planned["traffic"] == 0
         elif shutil.which("ss") is not None:
-            assert took["first"]["received"] == pytest.approx(planned["traffic"], rel=0.1 if system == "matmul" else 0.4)
+            assert took["first"]["received"] == pytest.approx(
+                planned["traffic"], rel=0.1 if system == "matmul" else 0.4
+            )
         for kind in counts["kinds"].values():
             for way in ("sent", "returned"):
                 counted, said = kind[way], kind[f"predicted_{way}"]
