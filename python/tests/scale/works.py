@@ -127,7 +127,7 @@ def gates() -> Work:
     key = fhew.EvaluationKey.make(secret, fhew.Method.GINX)
     # Ends with a byte for each coefficient, and a checksum.
     body = np.frombuffer(bytes(secret.save())[:-32], np.uint8).astype(np.int64) - 1
-    n, ring = params.n, params.degree
+    n, ring = params.n, 1 << params.log_n
 
     def run(where: Any) -> Any:
         device = devices.open_device(where) if isinstance(where, str) else where

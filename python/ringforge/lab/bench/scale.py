@@ -189,55 +189,60 @@ def measure(system: str, size: str, turn: Turn) -> dict[str, Any]:
     """One turn, in this process.
 
     Returns:
-        `first` and `again`: seconds, and cpu_seconds of all processes; load: others that compute, on average; digest:
-        hash of the results. Of a cluster also the pool's counts, driver_cpu_seconds, idle (processor seconds that its
-        processes take in a second without work), bytes of the fullest store and bytes received between nodes in all,
-        and `planned`: the traffic and the store that were predicted.
+        `first` and `again`: seconds, cpu_seconds of all processes, and received, bytes between nodes; load: others that
+        compute, on average; digest: hash of the results. Of a cluster also the pool's counts, idle (processor seconds
+        that its processes take in a second without work), store (bytes in the fullest one, at the most) and `planned`,
+        what was predicted: traffic and traffic_again, and store.
     """
     work = SYSTEMS[system](size)
     # How kernels are cut is registered by modules of their own.
     import_kernels()
     if turn.party == "cpu":
-        took = _twice(partial(work.open, CpuDevice(), turn.count), time.process_time)
+        took = _twice(partial(work.open, CpuDevice(), turn.count), lambda: (time.process_time(), None))
     else:
         from ringforge.scale.several import several
 
         with several(turn.count, store=STORES[system]) as cluster:
+
+            def used() -> tuple[float, int | None]:
+                usage = cluster.usage()
+                return time.process_time() + usage.cpu_seconds, usage.received
+
             # Workers start and import what they need at the first shard: no part of the work.
             _wake(cluster.device)
-            before, driver = cluster.usage(), time.process_time()
+            before, _ = used()
             time.sleep(_IDLE_SECONDS)
-            idle, begun = cluster.usage(), time.process_time()
-            took = _twice(
-                partial(work.open, cluster.device, 1), lambda: time.process_time() + cluster.usage().cpu_seconds
-            )
-            after = cluster.usage()
-            taken = idle.cpu_seconds - before.cpu_seconds + begun - driver
-            received = None if after.received is None else after.received - (idle.received or 0)
-            took |= {"driver_cpu_seconds": time.process_time() - begun, "idle": taken / _IDLE_SECONDS}
-            took |= {"store": after.store, "received": received, "counts": cluster.device.pool.counts.summary}
+            idle = (used()[0] - before) / _IDLE_SECONDS
+            took = {**_twice(partial(work.open, cluster.device, 1), used), "idle": idle}
+            took |= {"store": cluster.usage().store, "counts": cluster.device.pool.counts.summary}
             took["planned"] = _planned(work.planned, turn.count)
     return {"params": work.params, "case": work.case, "load": os.getloadavg()[0], **took}
 
 
-def _twice(opened: Callable[[], Callable[[], bytes]], cpu: Callable[[], float]) -> dict[str, Any]:
-    """Opens a session and asks it twice; `cpu` is the processor time of all who work."""
-    at = [(time.perf_counter(), cpu())]
+def _twice(opened: Callable[[], Callable[[], bytes]], used: Callable[[], tuple[float, int | None]]) -> dict[str, Any]:
+    """Opens a session and asks it twice; `used` are processor seconds, and bytes between nodes, so far."""
+    at = [(time.perf_counter(), *used())]
     run = opened()
     made = run()
-    at.append((time.perf_counter(), cpu()))
+    at.append((time.perf_counter(), *used()))
     same = run() == made
-    at.append((time.perf_counter(), cpu()))
+    at.append((time.perf_counter(), *used()))
     if not same:
         raise Error("the second results differ from the first")
-    times = ({"seconds": b[0] - a[0], "cpu_seconds": b[1] - a[1]} for a, b in itertools.pairwise(at))
-    return {**dict(zip(("first", "again"), times, strict=True)), "digest": sha256(made).hexdigest()}
+    found: dict[str, Any] = {"digest": sha256(made).hexdigest()}
+    for when, (a, b) in zip(("first", "again"), itertools.pairwise(at), strict=True):
+        received = None if a[2] is None or b[2] is None else b[2] - a[2]
+        found[when] = {"seconds": b[0] - a[0], "cpu_seconds": b[1] - a[1], "received": received}
+    return found
 
 
 def _planned(work: Workload, workers: int) -> dict[str, int]:
-    """What is predicted for a node for each worker, and the work done twice in one session."""
-    twice = predict_work(replace(work, pieces=lambda n: 2 * work.pieces(n)), Cluster(workers, per_node=1))
-    return {"traffic": twice.traffic, "store": twice.store}
+    """What is predicted for one worker on each node, and the work done twice in one session."""
+    cluster = Cluster(workers, per_node=1)
+    once = predict_work(work, cluster)
+    again = predict_work(replace(work, first=lambda _: ()), cluster)
+    twice = predict_work(replace(work, pieces=lambda n: 2 * work.pieces(n)), cluster)
+    return {"traffic": once.traffic, "traffic_again": again.traffic, "store": twice.store}
 
 
 def _wake(device: Any) -> None:
@@ -316,15 +321,16 @@ def tables(records: Sequence[Record]) -> list[Table]:
             shown.add_row(*row, f"{rs[-1].extra['idle']:.3f}" if "idle" in rs[-1].extra else "")
         found.append(shown)
         bytes_ = Table(title=f"{system}: bytes, as predicted and as they were", title_justify="left")
-        for label in ("party", "between nodes", "predicted", "fullest store", "predicted"):
+        for label in ("party", "between nodes, first", "predicted", "again", "predicted", "fullest store", "predicted"):
             bytes_.add_column(label, justify="left" if label == "party" else "right")
         for t, rs in of.items():
             last = rs[-1].extra
             if "planned" in last:
-                received = "" if last["received"] is None else size_text(last["received"])
-                planned = last["planned"]
-                sizes = (size_text(x) for x in (planned["traffic"], last["store"], planned["store"]))
-                bytes_.add_row(t.name, received, *sizes)
+                planned, row = last["planned"], [t.name]
+                for when, name in (("first", "traffic"), ("again", "traffic_again")):
+                    received = last[when]["received"]
+                    row += ["" if received is None else size_text(received), size_text(planned[name])]
+                bytes_.add_row(*row, size_text(last["store"]), size_text(planned["store"]))
         if bytes_.row_count:
             found.append(bytes_)
         kinds: dict[str, Any] = next((r.extra["counts"]["kinds"] for r in reversed(mine) if "counts" in r.extra), {})
