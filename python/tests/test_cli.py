@@ -187,6 +187,11 @@ def test_info_of_the_installation(run: Run) -> None:
     assert "name\twhat it is\tkernels" in text, "tables are rows in a pipe"
 
 
+def test_info_names_what_a_cluster_needs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert "Ray is not installed: pip install 'ringforge-he[ray]'\t" in run("info")
+
+
 @pytest.mark.usefixtures("here")
 def test_info_of_files(run: Run) -> None:
     key_count = len(matvec.Program.load("p.json").key_levels)

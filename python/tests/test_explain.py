@@ -101,11 +101,11 @@ def test_measured_seconds_take_the_place_of_planned_ones(tmp_path: Path, capsys:
     path = tmp_path / "counts.json"
     counts.write(path)
     assert read_measured(path) == {"ringforge.gates.shards._gates": 3.0}
-    plain = _json(capsys, "gates", "--size", "640", "--workers", "1")
-    slower = _json(capsys, "gates", "--size", "640", "--workers", "1", "--measured", str(path))
+    plain = _json(capsys, "gates", "--size", "6400", "--workers", "1")
+    slower = _json(capsys, "gates", "--size", "6400", "--workers", "1", "--measured", str(path))
     assert slower["workers"][0]["seconds"] == pytest.approx(3 * plain["workers"][0]["seconds"], rel=0.05)
     assert slower["measured"] == ["ringforge.gates.shards._gates"]
-    threads = _json(capsys, "gates", "--size", "640", "--workers", "1", "--threads", "4")
+    threads = _json(capsys, "gates", "--size", "6400", "--workers", "1", "--threads", "4")
     assert threads["workers"][0]["seconds"] == pytest.approx(plain["workers"][0]["seconds"] / 4, rel=0.1)
 
 

@@ -112,7 +112,6 @@ OWN = {
     "registered._ours": "pyproject.toml of the tree that this is run from",
     "hw.*": "sources, caches, results of this machine's own; configurations are read by MachineConfig.load",
     "*.demo.*": "what the demo's own processes say",
-    "gates.shards._Key._open": "a record in the store, opened by EvaluationKey.load, which has a target in C++",
     "gates.sets.*": "parameter sets that come with the package",
     "gates.synth.*": "what Yosys has just written",
     "local_http.first_line": "the first line of a process that this one has started",

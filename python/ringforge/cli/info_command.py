@@ -58,7 +58,7 @@ def installation() -> Iterator[RenderableType]:
         table.add_row(c.name, c.description, ", ".join(sorted(k.__name__ for k in c.kernels)), *limits)
     for kind, forms in registry.addresses().items():
         run = ", ".join(sorted(k.__name__ for k in base.kernels(kind)))
-        table.add_row(", ".join(forms), "joined when it is opened", run, "any", "any", "any")
+        table.add_row(", ".join(forms), escape(registry.about(kind)), run, "any", "any", "any")
     yield table
 
 

@@ -30,6 +30,7 @@ class _Kind:
     options: frozenset[str]
     files: tuple[str, ...]
     addresses: tuple[str, ...]
+    about: Callable[[], str]
 
 
 _KINDS: dict[str, _Kind] = {}
@@ -64,6 +65,7 @@ def register_device(
     options: Sequence[str] = (),
     files: Sequence[str] = (),
     addresses: Sequence[str] = (),
+    about: Callable[[], str] = lambda: "joined when it is opened",
 ) -> None:
     """Adds a kind of devices to those that `open_device` finds.
 
@@ -76,6 +78,7 @@ def register_device(
         files: how names of files end that describe further devices: "KIND:FILE" is one of them.
         addresses: how names look of devices that are elsewhere: whatever follows "KIND:" is an address. They are not
             opened to be listed.
+        about: says of them what they are, or what is missing to open one.
 
     Raises:
         ParameterError: the kind has a colon, or there is such a kind.
@@ -84,7 +87,7 @@ def register_device(
         raise ParameterError(f'"{kind}" is no kind of devices: take a word without a colon')
     if kind in _KINDS:
         raise ParameterError(f'there is a kind of devices "{kind}" already: take another name')
-    _KINDS[kind] = _Kind(open, names or (lambda: [kind]), frozenset(options), tuple(files), tuple(addresses))
+    _KINDS[kind] = _Kind(open, names or (lambda: [kind]), frozenset(options), tuple(files), tuple(addresses), about)
 
 
 def names() -> list[str]:
@@ -107,6 +110,11 @@ def addresses() -> dict[str, tuple[str, ...]]:
     for kind in registered(_DEVICES):
         _find(kind)
     return {kind: known.addresses for kind, known in _KINDS.items() if known.addresses}
+
+
+def about(kind: str) -> str:
+    """What devices of a kind are that are elsewhere, or what is missing to open one."""
+    return _KINDS[kind].about()
 
 
 def open_device(name: str = "cpu", **options: Any) -> Device:

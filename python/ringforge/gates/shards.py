@@ -2,19 +2,17 @@
 # Copyright 2026 The Ringforge authors
 """Gates on the workers of a pool: a level in chunks of gates, accumulation chains in batches.
 
-The evaluation key is stored as its record, once, and each worker opens it once. A chunk carries the wires that its
-gates read and no other, and brings its gates' outputs back. A sum stays with the carry whose rotation it shares, so
-that the workers together rotate as often as one machine. Gates without a rotation are evaluated where the level is
-put together: they take less than their wires take to travel.
+The evaluation key is in the store once, and the workers of a node share its words there; each makes the spectra of it
+that its processor takes. A chunk carries the wires that its gates read and no other, and brings its gates' outputs
+back. A sum stays with the carry whose rotation it shares, so that the workers together rotate as often as one machine.
+Gates without a rotation are evaluated where the level is put together: they take less than their wires take to travel.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +22,7 @@ from ringforge import _native
 from ringforge.arrays import Residues, aligned_copy
 from ringforge.devices import Execution, Preparation, Report, register
 from ringforge.devices.base import implementation
+from ringforge.devices.frozen import stored, thaw
 from ringforge.devices.sharding import Cost, Pool, Shard, Sharded, Stored, Task, cut, expect
 from ringforge.errors import FormatError, MismatchError, ParameterError, ShapeError
 from ringforge.gates.kernels import AccumulateKernel, GateLevelKernel
@@ -45,8 +44,8 @@ _PAIRED = np.array([int(kind) for kind in (*CARRIES, *SUMS)])
 _CHUNK = 64
 #: Chunks for each worker at most: the last ones to end then keep the others waiting for little.
 _CHUNKS = 4
-#: Of a pickle beside the bytes of its arrays, about; of a key's record beside its rows.
-_FRAME, _RECORD = 420, 157
+#: Of a pickle beside the bytes of its arrays, about: of a chunk, and of a key.
+_FRAME, _KEY_FRAME = 420, 390
 _WHY = "the key's owner has accepted the set"
 
 
@@ -55,31 +54,24 @@ _WHY = "the key's owner has accepted the set"
 
 @dataclass(frozen=True)
 class _Key:
-    """An evaluation key in the store."""
+    """An evaluation key in the store, and the set that it is of."""
 
     name: str
     hash: bytes
-    record: Stored
+    frozen: Stored
 
     @classmethod
     def put(cls, pool: Pool, key: EvaluationKey) -> _Key:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "key"
-            key.save(str(path))
-            record = np.fromfile(path, np.uint8)
-        return cls(key.params.name, key.params.hash, pool.put(record, key))
+        return cls(key.params.name, key.params.hash, stored(pool, key))
 
-    def opened(self, task: Task) -> EvaluationKey:
-        return task.cached(("gates", self.record.name), partial(self._open, task))
+    def thawed(self, task: Task) -> EvaluationKey:
+        return task.cached(("gates", self.frozen.name), partial(self._thaw, task))
 
-    def _open(self, task: Task) -> EvaluationKey:
-        params = _native.fhew.parameters(self.name, _WHY)
-        if params.hash != self.hash:
+    def _thaw(self, task: Task) -> EvaluationKey:
+        if _native.fhew.parameters(self.name, _WHY).hash != self.hash:
             raise MismatchError(f"this worker has another set {self.name}: install one release on all nodes")
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "key"
-            task.get(self.record).tofile(path)
-            return _native.fhew.EvaluationKey.load(str(path), params, task.threads)
+        key: EvaluationKey = thaw(task.get(self.frozen), threads=task.threads)
+        return key
 
 
 def _gates(task: Task, key: _Key, kinds: npt.NDArray[np.uint8], sources: npt.NDArray[np.int32], wires: Words) -> Any:
@@ -87,12 +79,12 @@ def _gates(task: Task, key: _Key, kinds: npt.NDArray[np.uint8], sources: npt.NDA
     rows = np.zeros((read + count, wires.shape[1]), np.uint32)
     rows[:read] = wires
     targets = np.arange(read, read + count, dtype=np.int32)
-    rotations = _native.fhew.evaluate(key.opened(task), kinds, sources, rows, targets, task.threads, task.progress)
+    rotations = _native.fhew.evaluate(key.thawed(task), kinds, sources, rows, targets, task.threads, task.progress)
     return int(rotations), rows[read:].copy()
 
 
 def _chains(task: Task, key: _Key, accumulators: Residues, indices: Words) -> Residues:
-    opened = key.opened(task)
+    opened = key.thawed(task)
     out = aligned_copy(accumulators, accumulators.shape, opened.params.modulus)
     _native.fhew.accumulate(opened, out, indices, task.threads)
     return out
@@ -159,30 +151,39 @@ def _set(params: GateParameters) -> GateSet:
 
 
 def key_bytes(params: GateParameters, method: str = "ginx") -> int:
-    """Bytes of an evaluation key's record, as it is stored."""
+    """Bytes of an evaluation key in the store: the bootstrapping key, and the table of the key switch, whose rows are
+    padded."""
     s = _set(params)
-    bits, row = s.modulus.bit_length(), s.ring_degree
-    rows = s.bootstrap_key_bytes(method) // (2 * row * (4 if s.modulus < 1 << 31 else 8))
+    word, step = (2, 32) if s.key_switch.modulus == "q" else (_word(s), 16)
+    row = -(-(s.n + 1) // step) * step * word
+    table = s.ring_degree * s.key_switch.count * s.key_switch.rows * row
+    return _bootstrap_bytes(params, method) + table + _KEY_FRAME
+
+
+def _word(s: GateSet) -> int:
+    return 4 if s.modulus < 1 << 31 else 8
+
+
+def _bootstrap_bytes(params: GateParameters, method: str) -> int:
+    s, substitutions = _set(params), 0
     if method == "automorphism":
-        rows += (params.window + 1) * s.automorphism.count
-    switched = s.log_q if s.key_switch.modulus == "q" else bits
-    return (rows * row * bits + row * s.key_switch.count * s.key_switch.rows * switched) // 8 + _RECORD
+        substitutions = (params.window + 1) * s.automorphism.count * 2 * s.ring_degree * _word(s)
+    return s.bootstrap_key_bytes(method) + substitutions
 
 
-def _opened_bytes(params: GateParameters, method: str) -> int:
-    """Of a key in a worker: its rows, their spectra, and the table of the key switch, whose rows are padded."""
-    s = _set(params)
-    return 3 * s.bootstrap_key_bytes(method) + s.table_bytes * -(-(s.n + 1) // 16) * 16 // (s.n + 1)
+def _own_bytes(params: GateParameters, method: str) -> int:
+    """Of a key in a worker alone, at the most: its spectra, which keys of 64-bit words have none of."""
+    return 2 * _bootstrap_bytes(params, method) if _word(_set(params)) == 4 else 0
 
 
 def _level_cost(params: GateParameters, method: str, rotations: int, gates: int, read: int) -> Cost:
-    row, key = 4 * (params.n + 1), _opened_bytes(params, method)
+    row = 4 * (params.n + 1)
     return Cost(
         seconds=rotations * CostModel().microseconds(_set(params)) * 1e-6,
         stored=key_bytes(params, method),
         sent=read * row + 13 * gates + _FRAME,
         result=gates * row + _FRAME // 2,
-        memory=key + (2 * gates + read) * row + key_bytes(params, method),
+        memory=_own_bytes(params, method) + (2 * gates + read) * row,
     )
 
 
@@ -208,13 +209,12 @@ def level_costs(
 def shard_costs(kernel: AccumulateKernel, parts: int) -> list[Cost]:
     """Costs of the shards of accumulation chains, without keys."""
     p, s = kernel.params, _set(kernel.params)
-    word = 4 if p.modulus < 1 << 31 else 8
     product = CostModel().microseconds(s) * 1e-6 / s.n
     found = []
     for batch in cut(kernel.batch, parts):
-        out = len(batch) * 2 * kernel.degree * word
+        out = len(batch) * 2 * kernel.degree * _word(s)
         sent = out + len(batch) * kernel.length * 4 + _FRAME
-        memory = _opened_bytes(p, "ap") + key_bytes(p, "ap") + 2 * out
+        memory = _own_bytes(p, "ap") + 2 * out
         found.append(Cost(len(batch) * kernel.length * product, key_bytes(p, "ap"), sent, out + _FRAME // 2, memory))
     return found
 
@@ -265,7 +265,7 @@ class _ShardedLevel(Sharded):
         return _placed(p, pool)
 
     def shards(self, r: Execution[GateLevelKernel, tuple[EvaluationKey, _Key]], pool: Pool) -> list[Shard]:
-        params, (key, stored) = r.kernel.params, r.state
+        params, (key, placed) = r.kernel.params, r.state
         kinds, sources, wires, _ = _level(params, r.inputs)
         limit, method, made = 1 << params.log_q, key.method.name.lower(), []
         for chunk in chunks(kinds, sources, pool.workers):
@@ -273,7 +273,7 @@ class _ShardedLevel(Sharded):
             rows = np.where(sources[chunk] < 0, -1, np.searchsorted(read, sources[chunk])).astype(np.int32)
             check = partial(_checked_gates, chunk, limit, most, (len(chunk), params.n + 1))
             cost = _level_cost(params, method, most, len(chunk), len(read))
-            arguments = (stored, kinds[chunk], rows, wires[read])
+            arguments = (placed, kinds[chunk], rows, wires[read])
             made.append(Shard(f"gates {chunk[0]} to {chunk[-1]}", _gates, arguments, check, cost))
         return made
 

@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,10 @@ _SILENT = 10.0
 
 #: Of a socket's name there may be 107 bytes, of which Ray takes this many.
 _RAYS_PART = 75
+
+
+class _SlowError(Error):
+    """A node of this process was not there in time."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +69,21 @@ class Cluster:
         self._place: Path | None = None
         self._guarded: dict[str, str | None] = {}
         if self.own:
-            self._start(cpus, store)
-        self.home: str = ray.get_runtime_context().get_node_id()
-        self._gcs: str = ray.get_runtime_context().gcs_address
-        self._identity = _identity()
-        self._seen = self._silent = 0.0
-        self.nodes = self._look()
+            try:
+                self._start(cpus, store)
+            except _SlowError:  # Ray waits 30 s for it; the second time, files have been read already
+                self._start(cpus, store)
+        try:
+            self.home: str = ray.get_runtime_context().get_node_id()
+            self._gcs: str = ray.get_runtime_context().gcs_address
+            self._identity = _identity()
+            self._seen = self._silent = 0.0
+            self.nodes = self._look()
+        except BaseException:
+            if self.own:
+                ray.shutdown()
+                self._forget()
+            raise
 
     def _start(self, cpus: int | None, store: int | None) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -85,6 +99,13 @@ class Cluster:
             ray.init(address=self.address, log_to_driver=False, logging_level=logging.ERROR, **given)
         except Exception as e:  # of many types
             self._forget()
+            if self.address == "local":
+                slow = "timed out" in str(e)
+                raise (_SlowError if slow else Error)(
+                    f"the node of ray:local did not start ({type(e).__name__}: {_first_line(e)}): see that this "
+                    "machine is not overloaded, that /dev/shm has room for its object store (ray:local?store=BYTES "
+                    "takes less) and the directory of temporary files for its logs, then start again"
+                ) from e
             raise Error(
                 f"the Ray cluster {self.address} cannot be joined ({type(e).__name__}: {_first_line(e)}): see "
                 "that its head runs, that Ray and Python have the same versions here as there, and, where it wants a "
@@ -99,6 +120,7 @@ class Cluster:
         """Takes away what was made for a cluster of this process alone: its directory, and its token."""
         atexit.unregister(self._leave_at_exit)
         if self._place is not None:
+            _end_processes(self._place)
             shutil.rmtree(self._place, ignore_errors=True)
         _restore(self._guarded)
         self._guarded = {}
@@ -285,6 +307,15 @@ def _identity() -> tuple[str, str]:
 
 def _first_line(error: BaseException) -> str:
     return next(iter(str(error).splitlines()), "no reason given")
+
+
+def _end_processes(place: Path) -> None:
+    """Ends what Ray has started in this directory: a node that did not start in time is left running."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with suppress(OSError):
+                if f"{place}/".encode() in (entry / "cmdline").read_bytes():
+                    os.kill(int(entry.name), signal.SIGKILL)
 
 
 def _private_place() -> Path:

@@ -9,6 +9,7 @@ such a device is opened.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -87,4 +88,12 @@ def _options(which: str, query: str) -> dict[str, Any]:
     return found
 
 
-register_device("ray", open_ray, lambda: [], _OPTIONS, addresses=("ray:local", "ray:auto", "ray:HOST:PORT"))
+def _about() -> str:
+    if find_spec("ray") is None:
+        return "nodes of a Ray cluster; Ray is not installed: pip install 'ringforge-he[ray]'"
+    return "nodes of a Ray cluster, joined when it is opened"
+
+
+register_device(
+    "ray", open_ray, lambda: [], _OPTIONS, addresses=("ray:local", "ray:auto", "ray:HOST:PORT"), about=_about
+)

@@ -49,21 +49,41 @@ def test_nodes_are_shut_in_and_want_a_token() -> None:
         assert service["environment"]["RAY_AUTH_TOKEN_PATH"] == "/run/secrets/ray.token"
 
 
+_RAYS = {o: p for p in ray.scripts.scripts.cli.commands["start"].params for o in p.opts}
+
+
+def starts() -> dict[str, list[str]]:
+    """The options that each service gives `ray start`."""
+    services = compose()["services"]
+    script = services["driver"]["entrypoint"][2]
+    words = {name: services[name]["command"] for name in ("head", "worker")}
+    words["driver"] = script.partition(" >&2 && ")[0].removeprefix("ray ").split()
+    assert all(given[0] == "start" for given in words.values())
+    return {name: given[1:] for name, given in words.items()}
+
+
 def test_commands_are_those_of_ray() -> None:
-    known = {o for p in ray.scripts.scripts.cli.commands["start"].params for o in p.opts}
-    for name in ("head", "worker"):
-        words = compose()["services"][name]["command"]
-        assert words[0] == "start"
-        assert {w.partition("=")[0] for w in words[1:]} <= known, name
+    for name, options in starts().items():
+        for option, _, value in (word.partition("=") for word in options):
+            assert option in _RAYS, name
+            if not _RAYS[option].is_flag:
+                _RAYS[option].type.convert(value, None, None)
+
+
+def test_stores_fit_the_shared_memory_of_their_nodes() -> None:
+    """Where a store is larger than /dev/shm, Ray has it among the temporary files."""
+    name = "--object-store-memory="
+    stores = [int(w.removeprefix(name)) for options in starts().values() for w in options if w.startswith(name)]
+    assert stores == [6_000_000_000] * 3
+    for service in compose()["services"].values():
+        shared = int(service["shm_size"].rstrip("b"))
+        assert 11 * stores[0] <= 10 * shared
+        assert shared + (2 << 30) < int(service["mem_limit"].rstrip("gb")) << 30, "with the temporary files"
 
 
 def test_a_driver_is_a_node_first() -> None:
     """Ray connects a driver to the node manager of its own machine."""
-    driver = compose()["services"]["driver"]
-    shell, option, script, *_ = driver["entrypoint"]
+    shell, option, script, *_ = compose()["services"]["driver"]["entrypoint"]
     assert (shell, option) == ("/bin/sh", "-c")
-    start, _, program = script.partition(" >&2 && ")
-    known = {o for p in ray.scripts.scripts.cli.commands["start"].params for o in p.opts}
-    assert start.startswith("ray start --address=head:6379 ")
-    assert {w.partition("=")[0] for w in start.split()[2:]} <= known
-    assert program == 'exec ringforge "$@"'
+    assert script.startswith("ray start --address=head:6379 ")
+    assert script.partition(" >&2 && ")[2] == 'exec ringforge "$@"'

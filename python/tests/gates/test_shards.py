@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,15 @@ import pytest
 from ringforge import _native, devices
 from ringforge._native import fhew
 from ringforge.devices import KeySet, conformance
+from ringforge.devices.frozen import freeze
 from ringforge.devices.sharding import Shard
-from ringforge.errors import Error, FormatError
+from ringforge.errors import Error, FormatError, MismatchError
 from ringforge.gates import shards
 from ringforge.gates.cases import cases
 from ringforge.gates.kernels import AccumulateKernel, GateLevelKernel
 from ringforge.gates.kinds import GateKind, shared_rotations
-from tests.scale.local import LocalPool, device
+from tests.devices.test_frozen import Store
+from tests.scale.local import LocalPool, Worker, device
 
 WHY = "a test"
 
@@ -151,14 +154,41 @@ def test_costs_are_what_travels(secret: fhew.SecretKey, key: fhew.EvaluationKey)
 
 @pytest.mark.parametrize("name", ["gates-toy", "gates-128"])
 @pytest.mark.parametrize("method", ["ginx", "ap", "automorphism"])
-def test_records_of_keys_are_as_long_as_predicted(name: str, method: str, tmp_path: Any) -> None:
+def test_keys_in_the_store_are_as_long_as_predicted(name: str, method: str) -> None:
     if (name, method) == ("gates-128", "ap"):
         params = fhew.parameters(name)  # gigabytes: the formula is that of the toy set
         assert shards.key_bytes(params, "ap") > 10 * shards.key_bytes(params)
         return
     owner = fhew.SecretKey(fhew.parameters(name, WHY))
-    fhew.EvaluationKey.make(owner, fhew.Method[method.upper()]).save(str(tmp_path / "key"))
-    assert (tmp_path / "key").stat().st_size == shards.key_bytes(owner.params, method)
+    held = fhew.EvaluationKey.make(owner, fhew.Method[method.upper()])
+    was = LocalPool().put(freeze(held)).bytes
+    assert abs(shards.key_bytes(owner.params, method) - was) < 100
+    said = shards._own_bytes(owner.params, method)
+    assert held.spectral_bytes == said if name == "gates-128" else held.spectral_bytes <= said
+
+
+class Placed(Worker):
+    """A task that is given what lies in a store."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(1, lambda _: True)
+        self.store = store
+
+    def get(self, stored: Any) -> Any:  # noqa: ARG002
+        return self.store.load()
+
+
+def test_workers_share_the_words_of_the_key(key: fhew.EvaluationKey) -> None:
+    placed = shards._Key.put(LocalPool(), key)
+    store = Store(freeze(key))
+    thawed = placed.thawed(Placed(store))
+    assert all(store.holds(words) for words in freeze(thawed).arrays)
+
+
+def test_a_worker_with_another_set_is_refused(key: fhew.EvaluationKey) -> None:
+    placed = replace(shards._Key.put(LocalPool(), key), hash=bytes(32))
+    with pytest.raises(MismatchError, match="install one release on all nodes"):
+        placed.thawed(Placed(Store(freeze(key))))
 
 
 def _spoilt(result: Any) -> list[Any]:

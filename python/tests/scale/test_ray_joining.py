@@ -61,7 +61,6 @@ def test_addresses_that_are_refused(name: str, said: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.long
 def test_devices_of_one_cluster_are_left_one_by_one() -> None:
     first, second = opened(NODE), opened("ray:local", workers=1)
     place = first.pool.cluster._place
@@ -98,9 +97,56 @@ def test_what_cannot_start_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_p
 
     monkeypatch.setattr(cluster.tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(cluster.ray, "init", refuse)
-    with pytest.raises(Error, match=r"cannot be joined \(ConnectionError: no reason given\)"):
+    with pytest.raises(Error, match=r"did not start \(ConnectionError: no reason given\).*/dev/shm has room"):
         opened(NODE)
     assert not list(tmp_path.iterdir())
+    assert "RAY_AUTH_TOKEN" not in os.environ
+
+
+def slow(monkeypatch: pytest.MonkeyPatch, times: int) -> list[subprocess.Popen[bytes]]:
+    """Has nodes not be there in time so many times. Returns what is left running, each in its own node's directory."""
+    started, begin = [], ray.init
+
+    def late(**options: Any) -> Any:
+        if len(started) == times:
+            return begin(**options)
+        program = [sys.executable, "-c", "import time; time.sleep(600)", f"{options['_temp_dir']}/session"]
+        started.append(subprocess.Popen(program))
+        raise Exception("The current node timed out during startup.\nThis could happen")  # as Ray does
+
+    monkeypatch.setattr(cluster.ray, "init", late)
+    return started
+
+
+def test_a_node_that_is_twice_too_late_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(cluster.tempfile, "tempdir", str(tmp_path))
+    started = slow(monkeypatch, 2)
+    with pytest.raises(Error, match=r"did not start \(Exception: The current node timed out .*not overloaded"):
+        opened(NODE)
+    assert [process.wait(10) for process in started] == [-signal.SIGKILL] * 2
+    assert not list(tmp_path.iterdir())
+    assert "RAY_AUTH_TOKEN" not in os.environ
+
+
+@pytest.mark.long
+def test_a_node_that_is_too_late_is_started_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = slow(monkeypatch, 1)
+    device = opened(NODE)
+    shards, expected = sums(device.pool)
+    assert device.pool.run(shards) == expected
+    assert [process.wait(10) for process in left] == [-signal.SIGKILL]
+    device.close()
+    assert "RAY_AUTH_TOKEN" not in os.environ
+
+
+def test_a_head_that_is_silent_from_the_start_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(_: Any) -> None:
+        raise ClusterError("silent")
+
+    monkeypatch.setattr(cluster.Cluster, "_look", silent)
+    with pytest.raises(ClusterError, match="silent"):
+        opened(NODE)
+    assert not ray.is_initialized()
     assert "RAY_AUTH_TOKEN" not in os.environ
 
 

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -70,6 +71,18 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A directory for temporary files, whose name leaves room for those of sockets."""
+    with tempfile.TemporaryDirectory(prefix="", dir="/tmp") as place:
+        yield Path(place)
+
+
+def left(place: Path) -> list[Path]:
+    """Directories of `ray:local` among temporary files; that of running services stays."""
+    return [p for p in place.glob("ringforge-*") if p.name != f"ringforge-{os.getuid()}"]
+
+
 class Slow(RayPool):
     """A pool whose shards take `seconds` longer, and note whether they are cancelled."""
 
@@ -121,13 +134,15 @@ def test_queries_quotas_deadlines_and_clients_that_go(device: RayDevice, store: 
 
 @pytest.mark.long
 @pytest.mark.parametrize("busy", [False, True])
-def test_a_server_that_is_told_to_stop_leaves_no_process(store: Path, tmp_path: Path, busy: bool) -> None:
+def test_a_server_that_is_told_to_stop_leaves_nothing(store: Path, tmp_path: Path, short: Path, busy: bool) -> None:
+    """No process, no directory, and not a line on standard error that is no event."""
     mine = ELEMENTS[:20]
     (tmp_path / "mine").write_text("\n".join(e.decode() for e in mine))
-    with Serving(tmp_path, "--device", LOCAL, "--grace", 5, table=str(store / "table"), TMPDIR="/tmp") as server:
+    with Serving(tmp_path, "--device", LOCAL, "--grace", 5, table=str(store / "table"), TMPDIR=str(short)) as server:
         assert len(query(server, tmp_path, "mine")["matches"]) == 20
         there = below(server.process.pid)
         assert any("raylet" in name for name in there.values())
+        assert left(short)
         if busy:
             os.kill(next(pid for pid, name in there.items() if "ray::" in name), signal.SIGSTOP)
         begun = time.monotonic()
@@ -135,6 +150,7 @@ def test_a_server_that_is_told_to_stop_leaves_no_process(store: Path, tmp_path: 
         assert time.monotonic() - begun < 20
         assert [e["event"] for e in map(json.loads, server.lines)][-1] == "stopped"
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in there), 20)
+    assert not left(short)
 
 
 @pytest.mark.long
