@@ -48,6 +48,7 @@ class Stage:
         kept: bytes of further values that shards read and that earlier work has put: they are in the store, and where
             they are read, but are not put or moved again.
         function: of the shards, MODULE.FUNCTION, as counts of pools name it.
+        chains: things whose stages follow each other apart from those of the others: as many put theirs one by one.
         stays: whether what it puts is read by later stages, which have it among what they keep.
     """
 
@@ -59,6 +60,7 @@ class Stage:
     function: str = ""
     distinct: int | None = None
     stays: bool = False
+    chains: int = 1
 
     def __post_init__(self) -> None:
         if any(c.stored < self.shared for c in self.costs):
@@ -141,7 +143,9 @@ def predict(stages: Sequence[Stage], cluster: Cluster) -> Prediction:
     for stage in stages:
         sent, shared = sum(c.sent for c in stage.costs), stage.shared if stage.costs else 0
         placed = stage.own + shared + sent
-        lie = [(ended, size) for ended, size in lie if seconds - ended < _FREED]
+        # What is put meets what the stage before has left; results meet what still lies there when they come.
+        early = sum(x for c in stage.costs if (x := c.sent) > _INLINE) + stage.own
+        store = max(store, stage.kept + shared + early // stage.chains + _lying(lie, seconds))
         back, away, moved = sum(c.result for c in stage.costs), others / nodes, stage.moved(nodes)
         seconds += placed / cluster.store + shared * others / cluster.network
         times = [_taken(c, stage.shared, moved, away, cluster) for c in stage.costs]
@@ -153,11 +157,16 @@ def predict(stages: Sequence[Stage], cluster: Cluster) -> Prediction:
         results += back
         held = sum(x for c in stage.costs for x in (c.sent, c.result) if x > _INLINE)
         held += stage.own + shared
-        store = max(store, held + stage.kept + sum(size for _, size in lie))
+        store = max(store, held + stage.kept + _lying(lie, seconds))
         lie.append((seconds, 0 if stage.stays else held))
         at_once = min(cluster.workers, cluster.per_node)
         memory = max(memory, sum(heapq.nlargest(at_once, (c.memory for c in stage.costs))))
     return Prediction(cluster.workers, seconds, work, put, traffic, results, store, memory)
+
+
+def _lying(left: Sequence[tuple[float, int]], now: float) -> int:
+    """Bytes that stages have left, of each when it ended, and that are not freed yet."""
+    return sum(size for ended, size in left if now - ended < _FREED)
 
 
 def most_useful(stages: Sequence[Stage], cluster: Cluster) -> int:

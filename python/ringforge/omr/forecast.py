@@ -96,11 +96,9 @@ def _stages(plan: Plan, bulletins: int, workers: int) -> list[Stage]:
         kept += int(plan.shape.native.baby_bytes)
         sums = [_without(c, c.stored - diagonals) for c in affine]
         found = [Stage("affine: sums", tuple(sums * count), 0 if count > 1 else diagonals, kept=kept, function=_SUMS)]
-    # While outputs are put, the sums that they are made of are still there.
-    both = kept + count * sum(c.result for c in affine)
     for horner in rest:
         outputs = [_without(c, 2 * one) for c in horner]
-        found.append(Stage("affine: outputs", tuple(outputs * count), 0, 0.0, both, _HORNER))
+        found.append(Stage("affine: outputs", tuple(outputs * count), 0, 0.0, kept, _HORNER))
     checks = check_shards.costs(RangeCheckKernel(context, plan.program), share)
     names = ["range check"] if len(checks) == 1 else ["range check: clues", "range check: rest"]
     for name, costs in zip(names, checks, strict=True):
@@ -110,7 +108,7 @@ def _stages(plan: Plan, bulletins: int, workers: int) -> list[Stage]:
     parts = [_without(c, digests) for c in parts]
     shared = parts[0].stored if count == 1 else 0
     found.append(Stage("compression", tuple(parts * count), shared, 0.0, kept, _PART))
-    return found
+    return [replace(s, chains=count) for s in found]
 
 
 def _without(cost: Cost, count: int) -> Cost:

@@ -103,13 +103,23 @@ def test_what_some_shards_read_is_put_once() -> None:
 
 
 def test_stores_keep_values_for_a_second_more() -> None:
-    def stage(seconds: float, stored: int) -> Stage:
-        return Stage("some", (Cost(seconds=seconds, stored=stored),), kept=5)
+    def stage(seconds: float, stored: int, result: int = 0) -> Stage:
+        return Stage("some", (Cost(seconds=seconds, stored=stored, result=result << 20),), kept=5)
 
+    def held(*stages: Stage) -> int:
+        return predict(stages, Cluster(1, overhead=0.0, store=1e18)).store - 5
+
+    assert held(stage(0.5, 10), stage(2.0, 20), stage(1.0, 12)) == 32, "each meets what the one before has left"
+    assert held(stage(0.3, 10), stage(0.3, 20), stage(1.0, 12)) == 42
+    assert held(stage(1.5, 10), stage(1.5, 20)) == 30
+    # A result that comes later than a second meets nothing; one that comes before does.
+    assert held(stage(1.0, 10), stage(2.0, 20, 1)) == 20 + (1 << 20)
+    assert held(stage(1.0, 10), stage(0.5, 20, 1)) == 30 + (1 << 20)
+    # Of two things that go on by themselves, one puts when the other is computed.
+    first, second = (Stage("both", (Cost(2.0, stored=x),) * 2, kept=5, chains=2) for x in (10, 12))
+    assert held(first, second) == 2 * 10 + 12
     cluster = Cluster(1, overhead=0.0, store=1e18)
-    assert predict([stage(0.5, 10), stage(2.0, 20), stage(1.0, 12)], cluster).store == 5 + 32
-    assert predict([stage(0.3, 10), stage(0.3, 20), stage(1.0, 12)], cluster).store == 5 + 42
-    assert predict([stage(1.5, 10), stage(1.5, 20)], cluster).store == 5 + 30, "freed within a second of its end"
     work = Workload("two pieces", lambda _: [stage(2.0, 10)], pieces=lambda _: 2)
     assert predict_work(work, cluster).store == 5 + 20
     assert predict_work(replace(work, pieces=lambda _: 1), cluster).store == 5 + 10
+    assert held(replace(stage(1.0, 10), stays=True), stage(1.0, 12)) == 12, "later stages have it among what they keep"
