@@ -27,6 +27,9 @@ from ringforge.errors import ParameterError
 #: Arguments and results of at most so many bytes travel with their messages, and never lie in a store (Ray's limit).
 _INLINE = 100 << 10
 
+#: Shards that are sent for each worker before one is done.
+_AHEAD = 2
+
 #: Seconds that a store may keep what nobody holds any more: Ray frees so often.
 _FREED = 1.0
 
@@ -144,7 +147,8 @@ def predict(stages: Sequence[Stage], cluster: Cluster) -> Prediction:
         sent, shared = sum(c.sent for c in stage.costs), stage.shared if stage.costs else 0
         placed = stage.own + shared + sent
         # What is put meets what the stage before has left; results meet what still lies there when they come.
-        early = sum(x for c in stage.costs if (x := c.sent) > _INLINE) + stage.own
+        travelling = sum(heapq.nlargest(_AHEAD * cluster.workers, (c.sent for c in stage.costs if c.sent > _INLINE)))
+        early = travelling + stage.own
         store = max(store, stage.kept + shared + early // stage.chains + _lying(lie, seconds))
         back, away, moved = sum(c.result for c in stage.costs), others / nodes, stage.moved(nodes)
         seconds += placed / cluster.store + shared * others / cluster.network
@@ -155,8 +159,7 @@ def predict(stages: Sequence[Stage], cluster: Cluster) -> Prediction:
         put += placed
         traffic += shared * others + round(moved * stage.read + away * (sent + back))
         results += back
-        held = sum(x for c in stage.costs for x in (c.sent, c.result) if x > _INLINE)
-        held += stage.own + shared
+        held = travelling + sum(c.result for c in stage.costs if c.result > _INLINE) + stage.own + shared
         store = max(store, held + stage.kept + _lying(lie, seconds))
         lie.append((seconds, 0 if stage.stays else held))
         at_once = min(cluster.workers, cluster.per_node)

@@ -140,7 +140,7 @@ def _omr(size: str) -> Work:
         encode_diagonals(plan, rng.integers(0, s.t, (s.entries, s.n)).astype(np.uint32), threads=2) for _ in bulletins
     ]
     b = [rng.integers(0, s.t, (s.entries, s.clues)).astype(np.uint32) for _ in bulletins]
-    weights = rng.integers(0, s.t, (s.entries, 33)).astype(np.uint32)
+    weights = [rng.integers(0, s.t, (s.entries, 33)).astype(np.uint32) for _ in bulletins]
 
     def opened(device: Device, threads: int) -> Callable[[], bytes]:
         # Bulletins do not depend on each other: as many are searched at a time as there are workers.
@@ -150,7 +150,7 @@ def _omr(size: str) -> Work:
 
         def search(i: int) -> bytes:
             u = engine.range_check(engine.subtract_b(engine.affine(encoded[i]), b[i]))
-            return bytes(io.to_bytes(context, u)) + engine.compress(digest, u, weights, 0, digest.units)
+            return bytes(io.to_bytes(context, u)) + engine.compress(digest, u, weights[i], 0, digest.units)
 
         def run() -> bytes:
             with ThreadPoolExecutor(workers) as at_once:
