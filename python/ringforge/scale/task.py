@@ -189,8 +189,8 @@ class Run:
 
 
 class _Computing:
-    """The thread of all shards of this worker. It stays: memory that a thread has for its work is its own, and taking
-    that from the system anew costs a tenth of a large shard."""
+    """The thread of all shards of this worker. It stays: what memory a thread has for its work is its own, and many
+    threads one after the other would each take more from the system."""
 
     def __init__(self) -> None:
         self._lock, self._runs = threading.Lock(), SimpleQueue[Run]()
