@@ -82,9 +82,11 @@ def variants(name: str, data: bytes, packed: bool) -> Iterator[tuple[str, bytes]
 
 
 def needles(data: bytes, coefficients: int) -> list[bytes]:
-    """Windows of an encoding: as large as `WINDOW` coefficients or half of them all, and at least 16 bytes."""
+    """Windows of an encoding: as large as `WINDOW` coefficients or half of them all, and at least 16 bytes; none of an
+    encoding that is shorter."""
     size = max(16, len(data) * min(WINDOW, coefficients // 2) // coefficients)
-    return [data[at : at + size] for at in range(0, len(data) - size, max(1, len(data) // WINDOWS))]
+    last = len(data) - size
+    return [data[at : at + size] for at in range(0, max(last, last == 0), max(1, len(data) // WINDOWS))]
 
 
 class Search:
