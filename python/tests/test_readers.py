@@ -121,6 +121,7 @@ OWN = {
     "psi.runs.Run._steps": "fields that TableInfo has checked",
     "psi.askers.PolyAsker.open": "fields that TableInfo has checked",
     "psi.service.*": "fields that TableInfo has checked; messages come through framing.parser",
+    "scale.cluster._kill": "command lines, as the kernel of this machine has them",
     "scale.packing.installation": "the installed package's own sources: they are hashed",
     "scale.several.*": "what the kernel of this machine says of processes",
     "search.Search.file": "whatever bytes there are: they are compared, not taken apart",

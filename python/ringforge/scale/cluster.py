@@ -310,12 +310,26 @@ def _first_line(error: BaseException) -> str:
 
 
 def _end_processes(place: Path) -> None:
-    """Ends what Ray has started in this directory: a node that did not start in time is left running."""
+    """Ends what Ray has started in this directory: a node that did not start in time is left running. What begins just
+    then has no command line for a moment, or is begun by what is ended: two looks in turn find nothing."""
+    quiet = 0
+    for _ in range(40):
+        quiet = 0 if _kill(place) else quiet + 1
+        if quiet == 2:
+            return
+        time.sleep(0.05)
+
+
+def _kill(place: Path) -> bool:
+    """Kills processes whose command lines name the directory; says whether there were any."""
+    found = False
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             with suppress(OSError):
                 if f"{place}/".encode() in (entry / "cmdline").read_bytes():
                     os.kill(int(entry.name), signal.SIGKILL)
+                    found = True
+    return found
 
 
 def _private_place() -> Path:
