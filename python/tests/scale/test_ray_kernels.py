@@ -44,8 +44,8 @@ FAST = {
 
 @pytest.fixture(scope="module")
 def device() -> Iterator[RayDevice]:
-    # The largest case has a key of 234 MB.
-    with cluster(3, store=500_000_000) as (_, opened):
+    # The largest case has a key of 714 MB.
+    with cluster(3, store=1_200_000_000) as (_, opened):
         yield opened
 
 
