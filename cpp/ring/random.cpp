@@ -10,9 +10,7 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
-#include <numbers>
 #include <string>
 
 #include "limb_kernels.hpp"
@@ -155,17 +153,6 @@ SmallPoly sample_error(std::size_t n, const Seed& seed, u32 digit) {
   SmallPoly p(n);
   Stream s(seed, StreamObject::error, digit);
   for (auto& c : p.coeffs()) c = error_of(s.next());
-  return p;
-}
-
-SmallPoly sample_gaussian(std::size_t n, const Seed& seed, double sigma) {
-  SmallPoly p(n);
-  Stream s(seed, StreamObject::flood);
-  for (auto& c : p.coeffs()) {
-    const double u = (static_cast<double>(s.next() >> 11) + 0.5) * 0x1p-53;
-    const double v = static_cast<double>(s.next() >> 11) * 0x1p-53;
-    c = static_cast<i64>(std::nearbyint(sigma * std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v)));
-  }
   return p;
 }
 

@@ -79,7 +79,8 @@ TEST(Words, AgreeInEveryOperation) {
 
     EXPECT_TRUE(same(sample_uniform(narrow, fixed_seed(), StreamObject::mask, 1, 2, 2),
                      sample_uniform(wide, fixed_seed(), StreamObject::mask, 1, 2)));
-    SmallPoly s = sample_gaussian(ring.degree(), fixed_seed(), 0x1p40);
+    SmallPoly s = sample_error(ring.degree(), fixed_seed());
+    for (i64& c : s.coeffs()) c *= i64{0x123456789ab};
     s.coeffs()[0] = (i64{1} << 62) - 1;
     s.coeffs()[1] = -((i64{1} << 62) - 1);
     s.coeffs()[2 % ring.degree()] = -static_cast<i64>(primes[0]);

@@ -140,7 +140,5 @@ Poly<Eval, Word> sample_uniform(const BasisOf<Word>& basis, const Seed& seed, St
 SmallPoly sample_ternary(std::size_t n, const Seed& seed, StreamObject object);
 /// Centred binomial: `error_of` one word per coefficient.
 SmallPoly sample_error(std::size_t n, const Seed& seed, u32 digit = 0);
-/// Rounded Gaussian of standard deviation sigma (below 2^58), by Box-Muller on 53-bit uniforms.
-SmallPoly sample_gaussian(std::size_t n, const Seed& seed, double sigma);
 
 }  // namespace ringforge

@@ -9,6 +9,7 @@
 #include "modulo_t.hpp"
 #include "reconstructor.hpp"
 #include "ringforge/bfv/bfv.hpp"
+#include "ringforge/discrete_gaussian.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
@@ -147,13 +148,15 @@ Plaintext Client::decrypt_to_share(const Ciphertext& c, const SecretKey& sk, dou
     // As many deviations of the flood as bound_bits has of the noise.
     const double needed = std::log2(rules.deviations() * sigma + std::exp2(rules.bound_bits(here)));
     const double have = ctx_->params().log_q(limbs) - 1 - std::log2(static_cast<double>(ctx_->t()));
-    if (!(needed <= have && sigma <= 0x1p57)) {
-      short_of = sigma <= 0x1p57 ? needed - have : std::max(needed - have, std::log2(sigma) - 57);
+    if (!(needed <= have && sigma <= DiscreteGaussian::kLargest)) {
+      short_of = sigma <= DiscreteGaussian::kLargest
+                     ? needed - have
+                     : std::max(needed - have, std::log2(sigma / DiscreteGaussian::kLargest));
       continue;
     }
     const Ciphertext small = Evaluator(ctx_).mod_switch_to(c, limbs);
     Poly<Eval> phase = decryptor_.phase(small, sk);
-    Poly<Eval> flood = sample_gaussian(phase.degree(), encryptor_.randomness().next_seed(), sigma).lift(phase.basis());
+    Poly<Eval> flood = DiscreteGaussian(sigma).polynomial(phase.basis(), encryptor_.randomness().next_seed());
     add(phase, phase, flood);
     flood.wipe();
     Poly<Coeff> x = to_coeff(phase);

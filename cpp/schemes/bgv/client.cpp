@@ -9,6 +9,7 @@
 
 #include "plain.hpp"
 #include "reconstructor.hpp"
+#include "ringforge/discrete_gaussian.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
@@ -142,12 +143,14 @@ Bits Client::decrypt_to_share(const Ciphertext& c, const SecretKey& sk, double s
     const double sigma = rlwe::flood_deviation(std::exp2(2 * (here.log_bound - 1)), n, share_bits, queries);
     const double needed = std::log2(2 * deviations * sigma + std::exp2(rules.bound_bits(here)));
     const double have = ctx_->params().log_q(limbs) - 1;
-    if (!(needed <= have && sigma <= 0x1p57)) {
-      short_of = sigma <= 0x1p57 ? needed - have : std::max(needed - have, std::log2(sigma) - 57);
+    if (!(needed <= have && sigma <= DiscreteGaussian::kLargest)) {
+      short_of = sigma <= DiscreteGaussian::kLargest
+                     ? needed - have
+                     : std::max(needed - have, std::log2(sigma / DiscreteGaussian::kLargest));
       continue;
     }
     Ciphertext small = Evaluator(ctx_, threads).mod_switch_to(c, limbs);
-    Poly<Eval> flood = sample_gaussian(n, encryptor_.randomness().next_seed(), sigma).lift(small.parts[0].basis());
+    Poly<Eval> flood = DiscreteGaussian(sigma).polynomial(small.parts[0].basis(), encryptor_.randomness().next_seed());
     add(small.parts[0], small.parts[0], flood);
     flood.wipe();
     return decrypt(small, sk, threads);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "ringforge/ckks/ckks.hpp"
+#include "ringforge/discrete_gaussian.hpp"
 #include "ringforge/error.hpp"
 
 namespace ringforge::ckks {
@@ -68,14 +69,18 @@ Plaintext Client::decrypt_to_share(const Ciphertext& c, const SecretKey& sk, dou
   Plaintext p = decrypt(c, sk);
   const double sigma = rlwe::flood_deviation(covered, p.poly.degree(), share_bits, queries);
   const double needed = std::log2(9 * sigma + c.bound * c.scale) + 1, have = p.poly.basis().log2();
-  if (needed > have || sigma > 0x1p57)
+  if (needed > have)
     throw LevelError("noise that hides " + std::to_string(static_cast<int>(share_bits)) + " bits needs " +
-                     std::to_string(static_cast<int>(std::ceil(std::max(needed, std::log2(sigma) + 4)))) +
-                     " bits of modulus, this ciphertext has " + std::to_string(static_cast<int>(have)) +
-                     ": ask for fewer share_bits or queries, or " +
+                     std::to_string(static_cast<int>(std::ceil(needed))) + " bits of modulus, this ciphertext has " +
+                     std::to_string(static_cast<int>(have)) + ": ask for fewer share_bits or queries, or " +
                      (c.level() < ctx_->params().max_level() ? "let the computation end at a higher level"
                                                              : "use parameters with more primes"));
-  Poly<Eval> noise = sample_gaussian(p.poly.degree(), encryptor_.randomness().next_seed(), sigma).lift(p.poly.basis());
+  if (sigma > DiscreteGaussian::kLargest)
+    throw LevelError("noise that hides " + std::to_string(static_cast<int>(share_bits)) +
+                     " bits has a deviation of 2^" + std::to_string(static_cast<int>(std::ceil(std::log2(sigma)))) +
+                     ", the largest that can be sampled is 2^120: ask for fewer share_bits or queries, or compute with "
+                     "smaller scales");
+  Poly<Eval> noise = DiscreteGaussian(sigma).polynomial(p.poly.basis(), encryptor_.randomness().next_seed());
   add(p.poly, p.poly, noise);
   noise.wipe();  // with the shared result it would give back the decryption
   return p;
