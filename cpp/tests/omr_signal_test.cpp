@@ -329,5 +329,39 @@ TEST(OmrSignal, ParametersAreChecked) {
   EXPECT_THROW(count_hits(&hits, p, a.data(), b.data(), 1, kQ / 2, 1, fixed(20)), ParameterError);
 }
 
+/// The tables are made in double precision and hold 63-bit words. Against long double: each probability is off by at
+/// most 2^-47 of itself and 2^-63, and the relative entropy of one error to the exact distribution is below 2^-62, so
+/// that 2^40 errors are as secure as exact ones up to a factor of 1 + 2^-22 in the probability of finding a key.
+TEST(OmrSignal, TablesAreNearTheExactDistribution) {
+  for (const double deviation : {0.1, 0.5, 1.0, 3.2, 8.0})
+    for (const bool discrete : {false, true}) {
+      const auto tails = SignalParameters::make(5, kQ, 2, 7, deviation, discrete).tails;
+      const auto weight = [&](long double x) { return std::exp(-x * x / (2.0L * deviation * deviation)); };
+      long double sum = 1;
+      for (int x = 200; x >= 1; --x) sum += 2 * weight(x);
+      const auto exact = [&](std::size_t k) -> long double {  // P(|error| >= k)
+        if (k == 0) return 1;
+        if (!discrete) return std::erfc((static_cast<long double>(k) - 0.5L) / (deviation * std::sqrt(2.0L)));
+        long double tail = 0;
+        for (int x = 200; x >= static_cast<int>(k); --x) tail += 2 * weight(x);
+        return tail / sum;
+      };
+      const auto table = [&](std::size_t k) -> long double {
+        return k == 0 ? 1 : k > tails.size() ? 0 : static_cast<long double>(tails[k - 1]) * 0x1p-63L;
+      };
+      long double entropy = 0, distance = 0;
+      for (std::size_t k = 0; k <= tails.size(); ++k) {
+        EXPECT_LE(std::fabs(table(k) - exact(k)), exact(k) * 0x1p-47L + 0x1p-63L) << deviation << ' ' << k;
+        const long double p = table(k) - table(k + 1), q = exact(k) - exact(k + 1);
+        // p log(p / q) - p + q, which is about (p - q)^2 / 2q and has no cancelling terms.
+        entropy += p == 0 ? q : p * std::log1p((p - q) / q) - (p - q);
+        distance += std::fabs(p - q) / 2;
+      }
+      entropy += exact(tails.size() + 1);
+      EXPECT_LT(entropy, 0x1p-62L) << deviation << ' ' << discrete;
+      EXPECT_LT(distance, 0x1p-50L) << deviation << ' ' << discrete;
+    }
+}
+
 }  // namespace
 }  // namespace ringforge::omr
