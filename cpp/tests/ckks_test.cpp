@@ -247,6 +247,18 @@ TEST_F(Errors, SharingAddsTheStatedNoise) {
   EXPECT_THROW(client.decrypt_to_share(a, sk, -1), ParameterError);
 }
 
+TEST(Sharing, NoiseThatCannotBeSampledIsRefused) {
+  const auto wide = small_params(10, 4);
+  const auto context = std::make_shared<const Context>(wide);
+  Client holder(context, fixed_randomness());
+  const auto key = holder.secret_key();
+  const auto x = random_slots(wide.slots(), 1);
+  const auto c = holder.encrypt(context->encode(std::span<const C>(x), 0x1p40, 3), key);
+  EXPECT_NO_THROW((void)holder.decrypt_to_share(c, key, 100, 1, 0x1p120));
+  // The modulus of 200 bits has room for this noise, the sampler does not reach it.
+  EXPECT_THROW((void)holder.decrypt_to_share(c, key, 100, 1, 0x1p134), LevelError);
+}
+
 TEST(ParameterSets, AreCheckedAndPinned) {
   const auto b = Parameters::named("set-b");
   EXPECT_TRUE(b.secure());
