@@ -6,12 +6,12 @@
 #   tools/constant_time.sh OUT NAME=FOLDER...    as in: tools/constant_time.sh table.txt "x86-64=build/tests"
 #
 # A folder is one that `cmake --preset tests` has made, with the targets constant_time and constant_time_schemes built,
-# perhaps with other CMAKE_CXX_FLAGS. Writes the table to OUT. Exit code 1 when an operation is not clean.
+# perhaps with other CMAKE_CXX_FLAGS. LONG=1 adds groups that take many minutes. Writes the table to OUT. Exit code 1 when an operation is not clean.
 set -eu
 cd "$(dirname "$0")/.."
 out=$1
 shift
-groups="ckks bfv bgv ltv ltv-long gates psi-poly omr oprf"
+groups="ckks bfv bgv ltv gates psi-poly omr oprf${LONG:+ ltv-long bgv-long}"
 others="secrets signals oprf"
 options="-q --error-limit=no --suppressions=cpp/tests/constant_time/memcheck.supp"
 failed=0
