@@ -7,6 +7,7 @@
 
 #include "omr_compress_format.hpp"
 #include "ringforge/bfv/noise.hpp"
+#include "ringforge/constant_time.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/packing.hpp"
 
@@ -47,7 +48,9 @@ rlwe::SwitchingKey read_key(io::RecordReader& r, const rlwe::Gadget& gadget, u64
 CompressionSecret::CompressionSecret(CompressionContextPtr context, Randomness& rng)
     : context_(std::move(context)), key_(context_->small()->all(), rng) {
   const double most = bfv::largest_spectrum(context_->parameters().degree());
-  while (bfv::spectrum(key_.coeffs().coeffs()) > most) key_ = rlwe::SecretKey(context_->small()->all(), rng);
+  // Who sees how often it is drawn again learns of thrown-away secrets.
+  while (declassified(bfv::spectrum(key_.coeffs().coeffs()) > most))
+    key_ = rlwe::SecretKey(context_->small()->all(), rng);
 }
 
 void CompressionSecret::save(std::ostream& out) const {
@@ -74,7 +77,7 @@ CompressionSecret CompressionSecret::load(std::istream& in, CompressionContextPt
   r.bytes(packed.data(), packed.size());
   SecretArray<u32> wide(n);
   if (!unpack_bits(wide.data(), packed.data(), n, 2)) r.refuse("bits that are left over are set");
-  if (!all_below(wide.data(), n, 3)) r.refuse("a coefficient is outside -1 ... 1");
+  if (declassified(!all_below(wide.data(), n, 3))) r.refuse("a coefficient is outside -1 ... 1");
   r.finish();
   SmallPoly s(n);
   for (std::size_t i = 0; i < n; ++i) s.coeffs()[i] = static_cast<i64>(wide.data()[i]) - 1;

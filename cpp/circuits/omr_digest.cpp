@@ -9,6 +9,7 @@
 
 #include "omr_compress_format.hpp"
 #include "ref/arith.hpp"
+#include "ringforge/constant_time.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/packing.hpp"
 
@@ -90,6 +91,8 @@ DigestSums open_digest(std::span<const std::uint8_t> digest, const CompressionPl
       const u64 i = ((row == 0 ? e : 2 * rho - e) - 1) / 2;
       for (unsigned b = 0; b < log_rho; ++b) index[row * rho / 2 + x] |= (i >> b & 1) << (log_rho - 1 - b);
     }
+  const double unit = std::ldexp(1.0, -static_cast<int>(bits1));
+  u64 beyond = 0;  // not zero when a sum is not zero that must be
   WordBuffer sums(rho);
   const std::uint8_t* from = body.data() + kDigestHead;
   for (const auto& o : plan.outputs()) {
@@ -110,12 +113,11 @@ DigestSums open_digest(std::span<const std::uint8_t> digest, const CompressionPl
       const u64 above = (q / 2 - work.data()[i]) >> 63;  // 1 for residues that stand for negative numbers
       const u64 phase = ((c0.data()[i] << (bits1 - bits0)) + work.data()[i] - above * q) & mask;
       const u128 scaled = static_cast<u128>(phase) * t + (u64{1} << (bits1 - 1));
-      const double distance =
-          std::fabs(std::ldexp(static_cast<double>(static_cast<u64>(scaled) & mask), -static_cast<int>(bits1)) - 0.5);
+      const double distance = std::fabs(double_of(static_cast<u64>(scaled) & mask) * unit - 0.5);
       r.margin = std::max(r.margin, distance);
       r.squares += distance * distance;
       const u64 message = static_cast<u64>(scaled >> bits1);
-      work.data()[i] = message == t ? 0 : message;
+      work.data()[i] = message & ~mask_of_equal(message, t);
     }
     // Levels of packing have doubled the coefficients; a slot's sum over its N/rho equals takes them times N/rho.
     const u64 times = arith::mul(ctx.parameters().entries() / rho, arith::inverse(u64{1} << o.levels, m), m);
@@ -128,12 +130,14 @@ DigestSums open_digest(std::span<const std::uint8_t> digest, const CompressionPl
         const u64 sum = sums.data()[index[i]];
         if (i < plan.powers())
           r.sums[i * plan.values() + o.first + v] = static_cast<u32>(sum);
-        else if (sum != 0)
-          throw FormatError(
-              "the digest does not decrypt to sums: it was altered, or its noise was too large; obtain it again");
+        else
+          beyond |= sum;
       }
     }
   }
+  if (declassified(beyond != 0))
+    throw FormatError(
+        "the digest does not decrypt to sums: it was altered, or its noise was too large; obtain it again");
   r.squares /= static_cast<double>(n * plan.outputs().size());
   return r;
 }

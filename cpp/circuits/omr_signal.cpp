@@ -316,8 +316,7 @@ Trials random_trials(const SignalParameters& p, std::size_t count, const Seed& s
       // Places are in random order: how many signs are + is all that is left to choose.
       std::size_t added = 0;
       for (std::size_t k = 0; k < p.weight; k += 64)
-        added +=
-            static_cast<std::size_t>(std::popcount(stream.next() << (64 - std::min<std::size_t>(64, p.weight - k))));
+        added += ones_of(stream.next() << (64 - std::min<std::size_t>(64, p.weight - k)));
       r.added[t] = static_cast<std::uint16_t>(added);
     }
   });

@@ -19,13 +19,6 @@ PsiPlan checked(PsiPlan plan) {
   return plan;
 }
 
-// The seed of the uniform halves, which goes to the server.
-Seed public_seed(Randomness& rng) {
-  const Seed seed = rng.next_seed();
-  declassify(seed.data(), seed.size());
-  return seed;
-}
-
 }  // namespace
 
 PsiClientKey::PsiClientKey(PsiPlan plan, Randomness& rng)
@@ -36,7 +29,7 @@ PsiClientKey::PsiClientKey(PsiPlan plan, Randomness& rng)
 
 void PsiClientKey::evaluation_keys(std::uint8_t* dst, unsigned threads) {
   const std::size_t n = plan_.n(), each = packed_bytes(n, ring_->bits());
-  const Seed seed = public_seed(rng_);
+  const Seed seed = rng_.next_public_seed();
   const SecretSeed errors = rng_.next_seed();
   const std::span record(dst, plan_.key_bytes());
   dst = io::begin_record(record, kPsiKeysType, plan_.hash());
@@ -73,7 +66,7 @@ void PsiClientKey::query(std::uint8_t* dst, const u32* cells, unsigned threads) 
   for (std::size_t i = 0; i < plan_.bins(); ++i) beyond |= cells[i] >> plan_.cell_bits;
   declassify(&beyond, sizeof(beyond));  // not zero: nothing is sent
   if (beyond != 0) throw ValueError("a cell is out of range: bins have " + std::to_string(plan_.cells()) + " cells");
-  const Seed seed = public_seed(rng_);
+  const Seed seed = rng_.next_public_seed();
   const SecretSeed errors = rng_.next_seed();
   const std::span record(dst, plan_.request_bytes());
   dst = io::begin_record(record, kPsiRequestType, plan_.hash());

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "header.hpp"
+#include "ringforge/constant_time.hpp"
 #include "ringforge/packing.hpp"
 
 namespace ringforge::io {
@@ -221,7 +222,11 @@ Poly<Eval> RecordReader::poly(const Basis& basis) {
 void RecordReader::finish() {
   Hash stored;
   take(stored.data(), stored.size());
-  if (stored != hash_.finish()) refuse("does not match its checksum");
+  // The record may be a secret key: that it is whole is all that is told of it.
+  const Hash found = hash_.finish();
+  unsigned different = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) different |= stored[i] ^ found[i];
+  if (declassified(different != 0)) refuse("does not match its checksum");
 }
 
 void check_alone(std::istream& in, TypeCode type) {

@@ -116,10 +116,11 @@ void hash_to_group(std::uint8_t* element, Bytes input) {
 /// out = scalar * element; false unless `element` encodes one other than the identity. May alias.
 bool multiply(std::uint8_t* out, const std::uint8_t* scalar, const std::uint8_t* element) {
   // libsodium 1.0.18 does not look at bit 255; RFC 9496, section 4.3.1, wants it clear.
-  if ((element[kElementBytes - 1] & 0x80) != 0) return false;
+  // What is refused here is what somebody sent, and is public; an element of one's own never is.
+  if (declassified((element[kElementBytes - 1] & 0x80) != 0)) return false;
   // The order is prime and the scalar no multiple of it: only the identity gives the identity, which
   // libsodium refuses like an encoding that is none.
-  return crypto_scalarmult_ristretto255(out, scalar, element) == 0;
+  return declassified(crypto_scalarmult_ristretto255(out, scalar, element) == 0);
 }
 
 [[noreturn]] void refuse_element(const std::string& which) {
@@ -346,7 +347,7 @@ Output finalize(Bytes input, const Scalar& blind, Bytes evaluated) {
   start_sodium();
   Secret<kScalarBytes> inverse;
   Secret<kElementBytes> element;
-  if (crypto_core_ristretto255_scalar_invert(inverse.data(), blind.bytes().data()) != 0)
+  if (declassified(crypto_core_ristretto255_scalar_invert(inverse.data(), blind.bytes().data()) != 0))
     throw ValueError("the blind is empty: it was moved from");
   if (!multiply(element.data(), inverse.data(), evaluated.data())) refuse_element("the element");
   Output output;

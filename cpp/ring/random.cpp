@@ -14,6 +14,7 @@
 #include <string>
 
 #include "limb_kernels.hpp"
+#include "ringforge/constant_time.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
@@ -90,6 +91,12 @@ SecretSeed Randomness::next_seed() const {
   return seed;
 }
 
+Seed Randomness::next_public_seed() const {
+  const Seed seed = next_seed();
+  declassify(seed.data(), seed.size());
+  return seed;
+}
+
 template <class Word>
 Poly<Eval, Word> SmallPoly::lift(const BasisOf<Word>& basis, unsigned threads) const {
   if (c_.size() != basis.ring().degree())
@@ -136,15 +143,15 @@ template Poly<Eval, u64> sample_uniform(const BasisOf<u64>&, const Seed&, Stream
 SmallPoly sample_ternary(std::size_t n, const Seed& seed, StreamObject object) {
   SmallPoly p(n);
   Stream s(seed, object);
-  u64 word = 0;
-  unsigned left = 0;
   for (std::size_t i = 0; i < n;) {
-    if (left == 0) word = s.next(), left = 32;
-    const auto x = static_cast<i64>(word & 3);
-    word >>= 2;
-    --left;
-    p.coeffs()[i] = x - 1;
-    i += x < 3 ? 1 : 0;
+    u64 word = s.next();
+    // Draws are independent: which are rejected tells nothing of the values of the others.
+    u64 rejected = word & (word >> 1) & 0x5555555555555555;
+    declassify(&rejected, sizeof(rejected));
+    for (unsigned draw = 0; draw < 32 && i < n; ++draw, word >>= 2, rejected >>= 2) {
+      p.coeffs()[i] = static_cast<i64>(word & 3) - 1;
+      i += 1 - (rejected & 1);
+    }
   }
   return p;
 }

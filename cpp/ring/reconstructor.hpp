@@ -5,10 +5,12 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
 #include "ref/arith.hpp"
+#include "ringforge/constant_time.hpp"
 #include "ringforge/ring.hpp"
 
 namespace ringforge {
@@ -53,21 +55,30 @@ class Reconstructor {
         carry >>= 64;
       }
     }
-    while (!less(out, product_.data())) subtract(out, product_.data(), out);  // at most k_ - 1 times
-    const bool negative = less(half_.data(), out);
-    if (negative) subtract(product_.data(), out, out);
-    return negative;
+    // The sum is below k_ times the product. Residues may be secret: as many steps for all, without branches.
+    for (std::size_t i = 1; i < k_; ++i) {
+      const u64 below = borrow_of(out, product_.data());
+      u64 borrow = 0;
+      for (std::size_t w = 0; w < words_; ++w) out[w] = difference(out[w], product_[w] & ~below, borrow);
+    }
+    const u64 negative = borrow_of(half_.data(), out);
+    u64 borrow = 0;  // out or product - out
+    for (std::size_t w = 0; w < words_; ++w) {
+      const u64 size = difference(product_[w], out[w], borrow);
+      out[w] ^= (out[w] ^ size) & negative;
+    }
+    return negative != 0;
   }
 
   /// The centred value as a double: infinite from 2^1024 on. `out` as above.
   double value(const Poly<Coeff>& p, std::size_t index, u64* out) const {
     const bool negative = centred(p, index, out);
     double r = 0;
-    for (std::size_t w = words_; w-- > 0;) r = r * 0x1p64 + static_cast<double>(out[w]);
-    return negative ? -r : r;
+    for (std::size_t w = words_; w-- > 0;) r = r * 0x1p64 + double_of(out[w]);
+    return std::bit_cast<double>(std::bit_cast<u64>(r) ^ static_cast<u64>(negative) << 63);
   }
 
-  /// log2 of the centred value's size, -1 for zero. `out` as above.
+  /// log2 of the centred value's size, -1 for zero: its time depends on it. `out` as above.
   double log2(const Poly<Coeff>& p, std::size_t index, u64* out) const {
     centred(p, index, out);
     std::size_t top = words_;
@@ -87,18 +98,17 @@ class Reconstructor {
       carry >>= 64;
     }
   }
-  bool less(const u64* a, const u64* b) const {
-    for (std::size_t w = words_; w-- > 0;)
-      if (a[w] != b[w]) return a[w] < b[w];
-    return false;
+  /// a - b - borrow, and the next borrow.
+  static u64 difference(u64 a, u64 b, u64& borrow) {
+    const u64 r = a - b - borrow;
+    borrow = ((~a & b) | ((~a | b) & r)) >> 63;
+    return r;
   }
-  void subtract(const u64* a, const u64* b, u64* out) const {
+  /// All ones when a < b, otherwise 0.
+  u64 borrow_of(const u64* a, const u64* b) const {
     u64 borrow = 0;
-    for (std::size_t w = 0; w < words_; ++w) {
-      const u64 d = a[w] - b[w], r = d - borrow;
-      borrow = static_cast<u64>(a[w] < b[w]) | static_cast<u64>(d < borrow);
-      out[w] = r;
-    }
+    for (std::size_t w = 0; w < words_; ++w) (void)difference(a[w], b[w], borrow);
+    return u64{0} - borrow;
   }
   Basis basis_;
   std::size_t k_, words_;

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "ringforge/constant_time.hpp"
 #include "ringforge/error.hpp"
 
 namespace ringforge::rlwe {
@@ -27,7 +28,7 @@ Ciphertext Encryptor::zero(const SecretKey& sk, std::size_t limbs) {
   const Basis basis = gadget_->q().prefix(limbs);
   Ciphertext c;
   c.key_id = sk.id();
-  c.seed = rng_.next_seed();
+  c.seed = rng_.next_public_seed();
   Poly<Eval> a = sample_uniform(basis, *c.seed, StreamObject::ciphertext);
   Poly<Eval> b = sample_error(basis.ring().degree(), rng_.next_seed()).lift(basis);
   Poly<Eval> t = sk.eval().prefix(limbs);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "ringforge/constant_time.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
@@ -16,14 +17,15 @@ SecretKey::SecretKey(const Basis& basis, Randomness& rng)
       eval_(coeffs_.lift(basis)) {
   SecretSeed name = rng.next_seed();
   std::memcpy(&id_, name.data(), sizeof(id_));
+  declassify(&id_, sizeof(id_));  // a public name, drawn apart from the secret
 }
 
 SecretKey::SecretKey(const Basis& basis, SmallPoly&& coeffs, u64 id) : coeffs_(std::move(coeffs)), id_(id) {
   if (coeffs_.coeffs().size() != basis.ring().degree())
     throw FormatError("secret key has " + std::to_string(coeffs_.coeffs().size()) + " coefficients, " +
                       std::to_string(basis.ring().degree()) + " are needed");
-  for (i64 c : coeffs_.coeffs())
-    if (c < -1 || c > 1) throw FormatError("a secret key has coefficients outside {-1, 0, 1}");
+  if (declassified(!within(coeffs_.coeffs(), -1, 1)))  // of no secret key that is one
+    throw FormatError("a secret key has coefficients outside {-1, 0, 1}");
   eval_ = coeffs_.lift(basis);
 }
 
@@ -36,7 +38,7 @@ PublicKey PublicKey::make(const SecretKey& sk, const Gadget& gadget, Randomness&
   const Basis& basis = gadget.all();
   PublicKey pk;
   pk.key_id = sk.id();
-  pk.seed = rng.next_seed();
+  pk.seed = rng.next_public_seed();
   pk.a = sample_uniform(basis, pk.seed, StreamObject::public_key);
   pk.b = sample_error(basis.ring().degree(), rng.next_seed()).lift(basis);
   Poly<Eval> t(basis);
@@ -75,7 +77,7 @@ SwitchingKey SwitchingKey::make(const Poly<Eval>& from, const Poly<Eval>& to, u6
   key.key_id = key_id;
   key.limbs = limbs;
   key.spec = gadget.spec();
-  key.seed = rng.next_seed();
+  key.seed = rng.next_public_seed();
   key.a = expand(key.seed, gadget, limbs, threads);
   key.b.resize(digits);
   const SecretSeed errors = rng.next_seed();

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "ringforge/constant_time.hpp"
 #include "ringforge/packing.hpp"
 
 namespace ringforge::rlwe {
@@ -317,7 +318,7 @@ SecretKey KeyRecords::secret_key(std::istream& in) const {
     }
   }
   r.finish();
-  if (invalid != 0) r.refuse("has coefficients that are not ternary");
+  if (declassified(invalid != 0)) r.refuse("has coefficients that are not ternary");
   return {gadget_.all(), std::move(s), head.at<u64>(8)};
 }
 

@@ -209,7 +209,8 @@ TEST(Ltv, SizesOfIntegers) {
   std::vector<u64> value(crt.words());
   for (std::size_t k = 0; k < p.degree(); ++k) {
     crt.centred(p, k, value.data());
-    EXPECT_EQ(crt.scaled(value.data(), 100), std::ldexp(k % 2 == 0 ? 1 : -1, static_cast<int>(k) - 100)) << k;
+    EXPECT_EQ(crt.scaled(value.data(), crt.scale(100)), std::ldexp(k % 2 == 0 ? 1 : -1, static_cast<int>(k) - 100))
+        << k;
   }
 }
 

@@ -183,6 +183,11 @@ TEST(Random, ErrorsAreDifferencesOfBits) {
       expected += static_cast<i64>(w >> bit & 1) - static_cast<i64>(w >> (21 + bit) & 1);
     EXPECT_EQ(c, expected);
   }
+  for (int bit = 0; bit < 64; ++bit) {
+    EXPECT_EQ(ones_of(u64{1} << bit), 1u);
+    EXPECT_EQ(ones_of(~u64{0} >> bit), static_cast<unsigned>(64 - bit));
+  }
+  EXPECT_EQ(ones_of(0), 0u);
   EXPECT_EQ(error_of(~u64{0}), 0);
   EXPECT_EQ(error_of((u64{1} << 21) - 1), 21);
   EXPECT_EQ(error_of(~((u64{1} << 21) - 1)), -21);

@@ -11,11 +11,11 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "ringforge/constant_time.hpp"
 #include "ringforge/ring.hpp"
 
 namespace ringforge {
@@ -85,6 +85,8 @@ class Randomness {
   /// A new seed, independent of all others; publishing it reveals nothing of them.
   /// @throws Error when the system's generator fails.
   SecretSeed next_seed() const;
+  /// The same for a seed that will be published: declassified.
+  Seed next_public_seed() const;
 
  private:
   friend class TestRandomness;
@@ -127,8 +129,9 @@ class SmallPoly {
 inline constexpr double kErrorVariance = 10.5;
 /// One error: popcount of bits 0-20 of the word minus popcount of bits 21-41.
 inline i64 error_of(u64 word) noexcept {
-  constexpr u64 kMask = (u64{1} << 21) - 1;
-  return std::popcount(word & kMask) - std::popcount((word >> 21) & kMask);
+  // One count for both halves: a - b = a + (21 - b) - 21, and 21 - b is the number of zeros of the upper half.
+  constexpr u64 kHalf = (u64{1} << 21) - 1;
+  return static_cast<i64>(ones_of((word ^ kHalf << 21) & (kHalf << 21 | kHalf))) - 21;
 }
 
 /// A uniform element of the ring modulo every prime; limb i of the basis uses stream limb `first_limb + i`. The stream

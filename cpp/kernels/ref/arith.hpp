@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Ringforge authors
 //
-// Scalar modular arithmetic on 64-bit words. Internal to the kernels and the ring layer.
+// Scalar modular arithmetic on 64-bit words. Internal to the kernels and the ring layer. Residues may be secret: sums
+// are brought back by masks, because of comparisons the compiler may make branches.
 #pragma once
 
 #include "ringforge/kernels.hpp"
@@ -15,12 +16,15 @@ using u128 = unsigned __int128;
 
 static inline u64 mul_hi(u64 a, u64 b) { return static_cast<u64>((static_cast<u128>(a) * b) >> 64); }
 
+/// A difference in (-q, q), modulo 2^64, to [0, q). q < 2^63.
+static inline u64 wrapped(u64 difference, u64 q) { return difference + (q & (u64{0} - (difference >> 63))); }
+
 /// a in [0, 2q) to [0, q).
-static inline u64 once(u64 a, u64 q) { return a >= q ? a - q : a; }
+static inline u64 once(u64 a, u64 q) { return wrapped(a - q, q); }
 
 static inline u64 add(u64 a, u64 b, u64 q) { return once(a + b, q); }
-static inline u64 sub(u64 a, u64 b, u64 q) { return a >= b ? a - b : a + q - b; }
-static inline u64 neg(u64 a, u64 q) { return a == 0 ? 0 : q - a; }
+static inline u64 sub(u64 a, u64 b, u64 q) { return wrapped(a - b, q); }
+static inline u64 neg(u64 a, u64 q) { return wrapped(u64{0} - a, q); }
 
 /// Any 64-bit a to [0, q). With r = floor(2^128/q)'s high word = floor(2^64/q), the estimate
 /// floor(a*r/2^64) is at most one below floor(a/q), so one correction suffices.

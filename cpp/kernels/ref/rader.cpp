@@ -92,7 +92,7 @@ void convolve(u64* dst, const u64* src, const RaderTable& t, bool undo) noexcept
 void convolve_lift(u64* dst, const u64* src, u64 p, const RaderTable& t) noexcept {
   const u64 q = t.mod.q, shift = q - arith::reduce64(p, t.mod);
   for (size_t i = 0; i < t.n; ++i) {
-    const u64 above = u64{0} - static_cast<u64>(src[i] > p / 2);
+    const u64 above = u64{0} - ((p / 2 - src[i]) >> 63);
     dst[i] = arith::once(arith::reduce64(src[i], t.mod) + (shift & above), q);
   }
   convolve_here(dst, t, false);

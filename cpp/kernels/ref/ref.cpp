@@ -89,8 +89,9 @@ void reduce(u64* dst, const u64* a, std::size_t n, const Modulus& m) noexcept {
 }
 void reduce_signed(u64* dst, const i64* a, std::size_t n, const Modulus& m) noexcept {
   for (std::size_t i = 0; i < n; ++i) {
-    const u64 mag = reduce64(static_cast<u64>(a[i] < 0 ? -a[i] : a[i]), m);
-    dst[i] = a[i] < 0 ? arith::neg(mag, m.q) : mag;
+    const u64 sign = static_cast<u64>(a[i] >> 63);
+    const u64 size = reduce64((static_cast<u64>(a[i]) ^ sign) - sign, m);
+    dst[i] = arith::wrapped((size ^ sign) - sign, m.q);
   }
 }
 
@@ -144,8 +145,8 @@ void automorphism_eval_add(u64* dst, const u64* src, const u32* index, std::size
 void lift_centered(u64* dst, const u64* src, u64 p, std::size_t n, const Modulus& m) noexcept {
   const u64 half = p / 2, p_mod_q = reduce64(p, m);
   for (std::size_t i = 0; i < n; ++i) {
-    const u64 x = reduce64(src[i], m);
-    dst[i] = src[i] > half ? arith::sub(x, p_mod_q, m.q) : x;
+    const u64 above = u64{0} - ((half - src[i]) >> 63);
+    dst[i] = arith::sub(reduce64(src[i], m), p_mod_q & above, m.q);
   }
 }
 
@@ -168,8 +169,9 @@ void ntt_finish(u64*, std::size_t, std::size_t, const u64*, const NttTable&) noe
 void convert_quotient(u64* v, const u64* const* y, const double* inv, std::size_t k, std::size_t n) noexcept {
   for (std::size_t i = 0; i < n; ++i) {
     double s = 0;
-    for (std::size_t d = 0; d < k; ++d) s += static_cast<double>(y[d][i]) * inv[d];
-    v[i] = static_cast<u64>(std::floor(s + 0.5));
+    // As signed numbers: conversions of unsigned ones branch on the highest bit.
+    for (std::size_t d = 0; d < k; ++d) s += static_cast<double>(static_cast<i64>(y[d][i])) * inv[d];
+    v[i] = static_cast<u64>(static_cast<i64>(s + 0.5));
   }
 }
 
@@ -224,12 +226,13 @@ void fft_inverse(double* re, double* im, const FftTable& t) noexcept {
 
 bool scale_round(i64* dst, const double* x, double scale, std::size_t n) noexcept {
   constexpr double limit = 4611686018427387904.0;  // 2^62
+  unsigned beyond = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const double s = x[i] * scale;
-    if (!(std::fabs(s) < limit)) return false;
+    beyond |= static_cast<unsigned>(!(std::fabs(s) < limit));
     dst[i] = static_cast<i64>(std::nearbyint(s));
   }
-  return true;
+  return beyond == 0;
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ template <class W>
 void convolve_lift(W* dst, const W* src, W p, const TensorTable& t, const TensorFactors& f) noexcept {
   const u64 q = t.line.mod.q, shift = q - arith::reduce64(p, t.line.mod);
   for (size_t i = 0; i < t.n; ++i) {
-    const u64 above = u64{0} - static_cast<u64>(src[i] > p / 2);
+    const u64 above = u64{0} - ((p / 2 - u64{src[i]}) >> 63);
     dst[i] = static_cast<W>(once(arith::reduce64(src[i], t.line.mod) + (shift & above), q));
   }
   convolve_here(dst, t, f);

@@ -9,6 +9,7 @@
 #include "modulo_t.hpp"
 #include "reconstructor.hpp"
 #include "ringforge/bfv/bfv.hpp"
+#include "ringforge/constant_time.hpp"
 #include "ringforge/discrete_gaussian.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
@@ -19,7 +20,8 @@ SecretKey Client::secret_key() {
   const double most = largest_spectrum(ctx_->params().degree());
   for (;;) {
     SecretKey sk = encryptor_.secret_key();
-    if (spectrum(sk.coeffs().coeffs()) <= most) return sk;
+    // Who sees how often it is drawn again learns of thrown-away secrets.
+    if (declassified(spectrum(sk.coeffs().coeffs()) <= most)) return sk;
   }
 }
 
@@ -101,10 +103,10 @@ Plaintext plaintext_of(Poly<Coeff>& x, u64 t, unsigned threads) {
       double fraction = 0;
       for (std::size_t i = 0; i < limbs; ++i) {
         r = arith::add(r, arith::reduce64(arith::reduce64(y[i][k], mod) * hat[i], mod), t);
-        fraction += static_cast<double>(y[i][k]) * inverse[i];
+        fraction += double_of(y[i][k]) * inverse[i];
       }
       r = arith::sub(r, arith::reduce64(v.data()[k] * product, mod), t);
-      most = std::max(most, std::fabs(fraction - static_cast<double>(v.data()[k])));
+      most = std::max(most, std::fabs(fraction - double_of(v.data()[k])));
       p.coefficients.data()[k] = arith::reduce64(r * minus_inverse, mod);
     }
     largest[chunk] = most;
@@ -112,7 +114,7 @@ Plaintext plaintext_of(Poly<Coeff>& x, u64 t, unsigned threads) {
   v.wipe();
   // Noise without bound makes r uniform: then one of N coefficients is within 16/N of Q/2 unless luck of e^-16 has it.
   const double most = *std::max_element(largest.begin(), largest.end());
-  if (most > 0.5 * (1 - 16.0 / static_cast<double>(n)))
+  if (declassified(most > 0.5 * (1 - 16.0 / static_cast<double>(n))))  // who asked sees the refusal
     throw LevelError("noise has filled the modulus of " + std::to_string(limbs) + (limbs == 1 ? " limb" : " limbs") +
                      ": nothing of the plaintext is left. Compute fewer products, drop fewer limbs, or use parameters "
                      "with more primes (suggest finds them)");

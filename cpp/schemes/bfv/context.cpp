@@ -9,9 +9,11 @@
 #include "modulo_t.hpp"
 #include "products.hpp"
 #include "ringforge/bfv/bfv.hpp"
+#include "ringforge/constant_time.hpp"
 #include "ringforge/counters.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/memory.hpp"
+#include "ringforge/packing.hpp"
 #include "ringforge/threads.hpp"
 #include "slots.hpp"
 
@@ -33,27 +35,32 @@ void check_count(std::size_t values, std::size_t most, const char* what) {
                      ": split the vector or use a larger ring");
 }
 
-u64 residue(u64 value, u64 t, std::size_t index) {
-  if (value >= t)
-    throw ValueError("value " + std::to_string(index) + " is not below t = " + std::to_string(t) +
-                     ": reduce values modulo t, or use parameters with a larger t");
-  return value;
-}
+// Values are secret, but whether all are in range is not: refusals say so. The highest bit of `beyond` is set when one
+// is not; no branch depends on a single one before that is known.
+u64 beyond(u64 value, u64 t) { return (t - 1 - value) | value; }
+u64 beyond(i64 value, u64 t) { return (t - 1 - static_cast<u64>(value)) | (t - 1 + static_cast<u64>(value)); }
+u64 residue(u64 value, u64) { return value; }
+u64 residue(i64 value, u64 t) { return arith::wrapped(static_cast<u64>(value), t); }
 
-u64 residue(i64 value, u64 t, std::size_t index) {
-  const auto modulus = static_cast<i64>(t);
-  if (value >= modulus || value <= -modulus)
-    throw ValueError("value " + std::to_string(index) + " is outside (-t, t) with t = " + std::to_string(t) +
-                     ": reduce values modulo t, or use parameters with a larger t");
-  return static_cast<u64>(value < 0 ? value + modulus : value);
+template <class T>
+void check_range(std::span<const T> values, u64 t) {
+  u64 any = 0;
+  for (const T x : values) any |= beyond(x, t);
+  if (!declassified(any >> 63 != 0)) return;
+  std::size_t index = 0;
+  while (beyond(values[index], t) >> 63 == 0) ++index;
+  throw ValueError("value " + std::to_string(index) +
+                   (std::is_signed_v<T> ? " is outside (-t, t) with t = " : " is not below t = ") + std::to_string(t) +
+                   ": reduce values modulo t, or use parameters with a larger t");
 }
 
 template <class T>
 Plaintext coefficients_of(std::span<const T> values, u64 t, std::size_t degree) {
   check_count(values.size(), degree, "coefficients");
+  check_range(values, t);
   Plaintext p(t, degree);
   p.coefficients.zero();
-  for (std::size_t i = 0; i < values.size(); ++i) p.coefficients.data()[i] = residue(values[i], t, i);
+  for (std::size_t i = 0; i < values.size(); ++i) p.coefficients.data()[i] = residue(values[i], t);
   return p;
 }
 
@@ -61,9 +68,10 @@ template <class T, class Slots>
 Plaintext encoded(std::span<const T> values, const Slots& slots, u64 t) {
   const auto& index = slots.index();
   check_count(values.size(), index.size(), "slots");
+  check_range(values, t);
   Plaintext p(t, index.size());
   p.coefficients.zero();
-  for (std::size_t j = 0; j < values.size(); ++j) p.coefficients.data()[index[j]] = residue(values[j], t, j);
+  for (std::size_t j = 0; j < values.size(); ++j) p.coefficients.data()[index[j]] = residue(values[j], t);
   slots.to_coefficients(p.coefficients.data());
   return p;
 }
@@ -91,9 +99,7 @@ void Context::check(const Plaintext& p) const {
   if (p.coefficients.size() != params().degree())
     throw ShapeError("the plaintext has " + std::to_string(p.coefficients.size()) + " coefficients, the ring " +
                      std::to_string(params().degree()) + ": encode the values with this context");
-  u64 most = 0;
-  for (const u64 x : p.words()) most = std::max(most, x);
-  if (most >= t())
+  if (declassified(!all_below(p.words().data(), p.words().size(), t())))
     throw ValueError("a coefficient of the plaintext is not below t = " + std::to_string(t()) +
                      ": encode the values with this context");
 }
@@ -170,10 +176,8 @@ Plaintext Context::constant(i64 value) const {
 std::vector<i64> Context::centred(std::span<const u64> values) const {
   std::vector<i64> out;
   out.reserve(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto x = static_cast<i64>(residue(values[i], t(), i));
-    out.push_back(values[i] > t() / 2 ? x - static_cast<i64>(t()) : x);
-  }
+  check_range(values, t());
+  for (const u64 x : values) out.push_back(static_cast<i64>(x - (t() & (u64{0} - ((t() / 2 - x) >> 63)))));
   return out;
 }
 

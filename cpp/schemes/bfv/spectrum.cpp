@@ -18,6 +18,9 @@ namespace {
 
 using C = std::complex<double>;
 
+// Without the library's care for infinities, which branches on the values.
+C times(C a, C b) { return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()}; }
+
 C root(std::size_t k, std::size_t n) {  // exp(i*pi*k/n)
   return std::polar(1.0, std::numbers::pi * static_cast<double>(k) / static_cast<double>(n));
 }
@@ -44,14 +47,14 @@ double largest_square(std::span<const double> coefficients) {
   if (n < 2) return n == 0 ? 0 : coefficients[0] * coefficients[0];
   const std::vector<C>& w = roots(n);
   std::vector<C> x(half);
-  for (std::size_t k = 0; k < half; ++k) x[k] = C(coefficients[k], coefficients[k + half]) * w[k];
+  for (std::size_t k = 0; k < half; ++k) x[k] = times(C(coefficients[k], coefficients[k + half]), w[k]);
   // Decimation in frequency; the order of the values does not matter.
   for (std::size_t len = half / 2, step = 4; len >= 1; len /= 2, step *= 2)
     for (std::size_t first = 0; first < half; first += 2 * len)
       for (std::size_t k = 0; k < len; ++k) {
-        const C u = x[first + k], v = x[first + k + len], r = w[k * step], d = u - v;
+        const C u = x[first + k], v = x[first + k + len], r = w[k * step];
         x[first + k] = u + v;
-        x[first + k + len] = C(d.real() * r.real() - d.imag() * r.imag(), d.real() * r.imag() + d.imag() * r.real());
+        x[first + k + len] = times(u - v, r);
       }
   double most = 0;
   for (const C& v : x) most = std::max(most, std::norm(v));

@@ -9,6 +9,7 @@
 
 #include "plain.hpp"
 #include "reconstructor.hpp"
+#include "ringforge/constant_time.hpp"
 #include "ringforge/discrete_gaussian.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
@@ -22,7 +23,8 @@ SecretKey Client::secret_key() {
     SecretKey sk = encryptor_.secret_key();
     SmallPoly powers(ctx_->params().m());
     for (std::size_t i = 0; i < exponents.size(); ++i) powers.coeffs()[exponents[i]] = sk.coeffs().coeffs()[i];
-    if (2 * largest_value(ctx_->spectrum(), powers) <= std::log2(most * 2 * n / 3)) return sk;
+    // Who sees how often it is drawn again learns of thrown-away secrets.
+    if (declassified(largest_square(ctx_->spectrum(), powers) <= most * 2 * n / 3)) return sk;
   }
 }
 
@@ -94,18 +96,21 @@ Bits bits_of(Poly<Coeff>& v, const TensorBasis& tensor, unsigned threads) {
     double most = 0;
     for (std::size_t k = chunk * kChunk; k < std::min(n, (chunk + 1) * kChunk); ++k) {
       u64 parity = words.data()[k];
-      double fraction = -static_cast<double>(parity);
+      double fraction = -double_of(parity);
       for (std::size_t i = 0; i < limbs; ++i) {
         parity ^= y[i][k];
-        fraction += static_cast<double>(y[i][k]) * inverse[i];
+        fraction += double_of(y[i][k]) * inverse[i];
       }
       most = std::max(most, std::fabs(fraction));
       words.data()[k] = parity & 1;
     }
     largest[chunk] = most;
   });
+  double most = 0;
+  for (const double x : largest) most = std::max(most, x);
+  const bool small_enough = most <= 0.5 * (1 - 16.0 / static_cast<double>(n));
   // Noise without bound makes v uniform: then one of N coefficients is within 16/N of Q/2 unless luck of e^-16 has it.
-  if (*std::max_element(largest.begin(), largest.end()) > 0.5 * (1 - 16.0 / static_cast<double>(n)))
+  if (declassified(!small_enough))  // who asked sees the refusal
     throw LevelError("noise has filled the modulus of " + std::to_string(limbs) + (limbs == 1 ? " limb" : " limbs") +
                      ": nothing of the plaintext is left. Compute fewer products, drop primes after products, or use "
                      "parameters with more primes");

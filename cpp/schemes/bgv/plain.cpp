@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "ringforge/constant_time.hpp"
 #include "ringforge/error.hpp"
 
 namespace ringforge::bgv {
@@ -15,8 +16,9 @@ SmallPoly signed_bits(std::span<const std::uint8_t> bits, std::size_t n, const S
   SmallPoly p(n);
   Stream stream(signs, StreamObject::message_sign);
   u64 word = 0;
+  if (const auto bad = beyond_bits(bits))
+    throw ValueError("a message has bits, and entry " + std::to_string(*bad) + " is neither 0 nor 1");
   for (std::size_t k = 0; k < bits.size(); ++k) {
-    if (bits[k] > 1) throw ValueError("a message has bits, and entry " + std::to_string(k) + " is neither 0 nor 1");
     if (k % 64 == 0) word = stream.next();
     const i64 sign = 1 - 2 * static_cast<i64>(word >> (k % 64) & 1);
     p.coeffs()[k] = sign * bits[k];

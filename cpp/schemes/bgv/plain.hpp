@@ -28,12 +28,17 @@ inline SmallPoly in_tensor_basis(const TensorBasis& basis, const SmallPoly& powe
   return r;
 }
 
-/// log2 of the largest value at a primitive root of unity; of coefficients of powers of X, up to the index of them.
-inline double largest_value(const Spectrum& spectrum, const SmallPoly& powers) {
+/// The square of the largest value at a primitive root of unity; of coefficients of powers of X, up to the index of
+/// them.
+inline double largest_square(const Spectrum& spectrum, const SmallPoly& powers) {
   std::vector<double> x(powers.coeffs().begin(), powers.coeffs().end());
   const double most = spectrum.largest(x);
   wipe(x.data(), x.size() * sizeof(double));
-  return std::log2(most) / 2;
+  return most;
+}
+/// log2 of that value: of public polynomials.
+inline double largest_value(const Spectrum& spectrum, const SmallPoly& powers) {
+  return std::log2(largest_square(spectrum, powers)) / 2;
 }
 
 /// p/2 modulo every prime, in place.

@@ -16,6 +16,7 @@
 #include "reconstructor.hpp"
 #include "ref/arith.hpp"
 #include "ringforge/ckks/ckks.hpp"
+#include "ringforge/constant_time.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/threads.hpp"
 
@@ -98,14 +99,20 @@ Plaintext Context::encode(std::span<const std::complex<double>> values, double s
     throw ValueError(std::to_string(values.size()) + " values do not fit in " + std::to_string(slots) +
                      " slots: split the vector or use a larger ring");
   if (!(scale >= 1 && scale < 0x1p250)) throw ScaleError("scale " + num(scale) + " is outside 1 ... 2^250");
+  // Whether all are finite, and fit, is public: a refusal says so. The values are not.
+  bool finite = true;
   double bound = 0;
-  for (std::size_t j = 0; j < values.size(); ++j) {
-    if (!std::isfinite(values[j].real()) || !std::isfinite(values[j].imag()))
-      throw ValueError("value " + std::to_string(j) + " is not a finite number");
-    bound = std::max(bound, std::abs(values[j]));
+  for (const auto& z : values) {
+    finite &= std::isfinite(z.real()) & std::isfinite(z.imag());
+    bound = std::max(bound, std::abs(z));
+  }
+  if (!declassified(finite)) {
+    std::size_t j = 0;
+    while (std::isfinite(values[j].real()) && std::isfinite(values[j].imag())) ++j;
+    throw ValueError("value " + std::to_string(j) + " is not a finite number");
   }
   const Basis basis = this->basis(level);
-  if (std::log2(std::max(bound, 1e-300)) + std::log2(scale) > basis.log2() - 1)
+  if (declassified(bound > std::exp2(basis.log2() - 1 - std::log2(scale))))
     throw ValueError("a value of size " + num(bound) + " at scale 2^" + num(std::log2(scale)) + " needs " +
                      num(std::log2(bound) + std::log2(scale) + 1) + " bits, level " + std::to_string(level) + " has " +
                      num(basis.log2()) + ": use a smaller scale, scale the values down, or " +
@@ -117,7 +124,8 @@ Plaintext Context::encode(std::span<const std::complex<double>> values, double s
   const auto& kern = kernels::active();
   kern.fft_inverse(re, im, fft_);
   Plaintext p{Poly<Eval>(basis), scale, bound};
-  const bool small = kern.scale_round(rounded.data(), re, scale, n);
+  // Whether a coefficient is 2^62 or more, which no usual scale makes of any: a slower path is taken then.
+  const bool small = declassified(kern.scale_round(rounded.data(), re, scale, n));
   parallel_for(threads, basis.size(), [&](std::size_t i) {
     const auto& m = basis[i].mod();
     u64* dst = p.poly.limb(i);
@@ -149,7 +157,8 @@ bool Context::encode_coefficients(double* re, double* im, double scale, i64* rou
   const std::size_t slots = params_.slots();
   const auto& kern = kernels::active();
   kern.fft_inverse(re, im, fft_);
-  return kern.scale_round(rounded, re, scale, slots) && kern.scale_round(rounded + slots, im, scale, slots);
+  const bool first = kern.scale_round(rounded, re, scale, slots);
+  return declassified(kern.scale_round(rounded + slots, im, scale, slots) & first);  // as in `encode`
 }
 
 void Context::encode_words(double* re, double* im, double scale, std::span<u64* const> out, i64* rounded) const {

@@ -7,6 +7,8 @@
 
 #include "gate_machine.hpp"
 #include "progress.hpp"
+#include "ref/arith.hpp"
+#include "ringforge/constant_time.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/fhew/records.hpp"
 #include "ringforge/packing.hpp"
@@ -54,8 +56,8 @@ template <class W>
 void GateMachine<W>::generate(const GateSecretKey& secret, Randomness& rng, unsigned threads,
                               const Progress& progress) {
   const std::size_t n = ring_->n();
-  bootstrap_seed = rng.next_seed();
-  switch_seed = rng.next_seed();
+  bootstrap_seed = rng.next_public_seed();
+  switch_seed = rng.next_public_seed();
   const SecretSeed bootstrap_errors = rng.next_seed(), switch_errors = rng.next_seed();
   SmallPoly coeffs(n);
   coeffs.coeffs() = secret.ring().coeffs();
@@ -70,7 +72,8 @@ void GateMachine<W>::generate(const GateSecretKey& secret, Randomness& rng, unsi
     if (method == Method::ginx) {
       const bool ternary = params.lwe_secret == LweSecret::ternary;
       const i64 bit = secret.lwe()[ternary ? index / 2 : index];
-      message.data()[0] = bit == (ternary && index % 2 == 1 ? -1 : 1) ? 1 : 0;
+      const i64 wanted = ternary && index % 2 == 1 ? -1 : 1;
+      message.data()[0] = static_cast<W>(mask_of_equal(static_cast<u64>(bit), static_cast<u64>(wanted)) & 1);
     } else {
       i64 exponent = 0;
       if (method == Method::ap) {
@@ -81,8 +84,10 @@ void GateMachine<W>::generate(const GateSecretKey& secret, Randomness& rng, unsi
       } else {
         exponent = secret.lwe()[index];
       }
-      const auto e = static_cast<std::size_t>(((exponent % m) + m) % m);
-      message.data()[e % n] = e < n ? 1 : ring_->q() - 1;
+      // Every place is written: which of them is not zero is secret. m is a power of two.
+      const u64 e = static_cast<u64>(exponent) & (m - 1), below = mask_of_equal(e & n, 0);
+      const auto one = static_cast<W>((below & 1) | (~below & (u64{ring_->q()} - 1)));
+      for (std::size_t i = 0; i < n; ++i) message.data()[i] = static_cast<W>(one & mask_of_equal(e & (n - 1), i));
     }
     ring_->forward(message.data(), message.data());
     encrypt_rgsw(rows_.data() + index * params.rows() * 2 * n, s, message.data(), params.a, params.b, bootstrap_seed,
@@ -103,6 +108,9 @@ void GateMachine<W>::generate(const GateSecretKey& secret, Randomness& rng, unsi
   parallel_for(threads, n, [&](std::size_t i) {
     expand_switch(i);
     Stream errors(switch_errors, StreamObject::error, static_cast<u32>(i));
+    // Sums are above -shift; shift is a multiple of q. A division would take time that depends on them.
+    const kernels::Modulus mod = ks.at_q ? kernels::Modulus{} : kernels::make_modulus(q);
+    const __int128 shift = static_cast<__int128>(q) * (params.n + 2);
     __int128 b = 0;
     for (unsigned j = 0; j < ks.count; ++j)
       for (std::size_t v = 1; v <= values; ++v) {
@@ -111,12 +119,11 @@ void GateMachine<W>::generate(const GateSecretKey& secret, Randomness& rng, unsi
         b = static_cast<__int128>(factor % q) * secret.ring().coeffs()[i] + error_of(errors.next());
         for (unsigned k = 0; k < params.n; ++k)
           b += static_cast<__int128>(ks.at_q ? table16_.data()[at + k] : table_.data()[at + k]) * secret.lwe()[k];
-        b %= static_cast<__int128>(q);
-        if (b < 0) b += q;
+        const auto sum = static_cast<unsigned __int128>(b + shift);
         if (ks.at_q)
-          table16_.data()[at + params.n] = static_cast<std::uint16_t>(b);
+          table16_.data()[at + params.n] = static_cast<std::uint16_t>(sum & (q - 1));
         else
-          table_.data()[at + params.n] = static_cast<W>(b);
+          table_.data()[at + params.n] = static_cast<W>(arith::reduce128(sum, mod));
       }
     wipe(&b, sizeof(b));
     reports.add(1);

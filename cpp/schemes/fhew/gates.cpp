@@ -11,6 +11,7 @@
 #include "gate_machine.hpp"
 #include "params_data.hpp"
 #include "progress.hpp"
+#include "ringforge/constant_time.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/sha256.hpp"
 #include "ringforge/threads.hpp"
@@ -179,10 +180,11 @@ GateSecretKey::GateSecretKey(GateParameters params, SmallPoly&& lwe, SmallPoly&&
   const i64 low = params_.lwe_secret == LweSecret::ternary ? -1 : 0;
   if (lwe_.coeffs().size() != params_.n || ring_.coeffs().size() != params_.degree())
     throw FormatError("the secret key's lengths do not fit its parameters");
-  for (const i64 s : lwe_.coeffs())
-    if (s < low || s > 1) throw FormatError("a coefficient of the LWE secret is out of range");
-  for (const i64 s : ring_.coeffs())
-    if (s < -1 || s > 1) throw FormatError("a coefficient of the ring secret is out of range");
+  // Neither is so of a secret that is one.
+  if (declassified(!within(lwe_.coeffs(), low, 1)))
+    throw FormatError("a coefficient of the LWE secret is out of range");
+  if (declassified(!within(ring_.coeffs(), -1, 1)))
+    throw FormatError("a coefficient of the ring secret is out of range");
 }
 
 namespace {
@@ -203,6 +205,7 @@ u64 sample_id(Randomness& rng) {
   while (id == 0) {
     const SecretSeed seed = rng.next_seed();
     std::memcpy(&id, static_cast<const Seed&>(seed).data(), sizeof(id));
+    declassify(&id, sizeof(id));
   }
   return id;
 }
@@ -230,8 +233,9 @@ void GateSecretKey::encrypt(u32* dst, const std::uint8_t* bits, std::size_t coun
   const u32 mask = (1u << params_.log_q) - 1;
   const i64* s = lwe().data();
   Phase word(0), b(0);
+  if (const auto bad = beyond_bits({bits, count}))
+    throw ValueError("bit " + std::to_string(*bad) + " is " + std::to_string(bits[*bad]) + ", not 0 or 1");
   for (std::size_t c = 0; c < count; ++c) {
-    if (bits[c] > 1) throw ValueError("bit " + std::to_string(c) + " is " + std::to_string(bits[c]) + ", not 0 or 1");
     u32* row = dst + c * (params_.n + 1);
     word.value = static_cast<i64>(e.next());
     b.value = error_of(static_cast<u64>(word.value));
@@ -253,7 +257,7 @@ void GateSecretKey::decrypt(std::uint8_t* bits, const u32* src, std::size_t coun
     phase.value = row[params_.n];
     for (unsigned i = 0; i < params_.n; ++i) phase.value -= row[i] * s[i];
     // 0 is the quarter around 0, 1 the one around q/4; the rest goes to the nearer.
-    bits[c] = ((static_cast<u32>(phase.value) - q / 8) & (q - 1)) < q / 2 ? 1 : 0;
+    bits[c] = static_cast<std::uint8_t>((((static_cast<u32>(phase.value) - q / 8) & (q - 1)) - q / 2) >> 31);
   }
 }
 
@@ -265,8 +269,8 @@ void GateSecretKey::errors(double* dst, const u32* src, const std::uint8_t* bits
     const u32* row = src + c * (params_.n + 1);
     phase.value = row[params_.n] - static_cast<i64>(bits[c]) * (q / 4);
     for (unsigned i = 0; i < params_.n; ++i) phase.value -= row[i] * s[i];
-    phase.value = ((phase.value % q) + q) % q;
-    dst[c] = static_cast<double>(phase.value >= q / 2 ? phase.value - q : phase.value);
+    phase.value = ((phase.value + q / 2) & (q - 1)) - q / 2;
+    dst[c] = static_cast<double>(phase.value);
   }
 }
 

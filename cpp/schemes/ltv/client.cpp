@@ -7,6 +7,7 @@
 #include "crt.hpp"
 #include "plain.hpp"
 #include "ref/arith.hpp"
+#include "ringforge/constant_time.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/invert.hpp"
 #include "ringforge/threads.hpp"
@@ -35,7 +36,9 @@ double largest_value(const Context& context, const Spectrum& spectrum, const std
 
 u64 random_id(const Randomness& rng) {
   const SecretSeed seed = rng.next_seed();
-  return Stream(seed, StreamObject::secret).next() | 1;
+  const u64 id = Stream(seed, StreamObject::secret).next() | 1;
+  declassify(&id, sizeof(id));  // a public name, drawn apart from the secrets
+  return id;
 }
 
 Poly<Eval, u32> lifted(const SmallPoly& p, const BasisOf<u32>& basis, unsigned threads) {
@@ -57,15 +60,16 @@ SmallPoly square(const SmallPoly& a, const BasisOf<u32>& basis) {
   SmallPoly r(a.coeffs().size());
   for (std::size_t k = 0; k < r.coeffs().size(); ++k) {
     const i64 v = y.poly.limb(0)[k];
-    r.coeffs()[k] = v - (2 * v > q ? q : 0);
+    r.coeffs()[k] = v - (q & ((q - 2 * v) >> 63));
   }
   return r;
 }
 
-/// Whether a secret is as NoiseRules::secret_bounds say.
+/// Whether a secret is as NoiseRules::secret_bounds say. That is public: one that is not is thrown away, and who sees
+/// how often learns of those alone.
 bool keeps(const SmallPoly& a, const NoiseRules::SecretBounds& bounds, const Context& context, const Spectrum& spectrum,
            unsigned threads) {
-  if (largest_value(context, spectrum, a.coeffs()) > bounds.value) return false;
+  if (!declassified(largest_value(context, spectrum, a.coeffs()) <= bounds.value)) return false;
   // In tensor rings no coefficient has weights that are far from equal.
   if (context.tensor() != nullptr) return true;
   std::array<double, 2> moments{};
@@ -73,7 +77,7 @@ bool keeps(const SmallPoly& a, const NoiseRules::SecretBounds& bounds, const Con
     const u64 m = context.params().spec().m;
     moments[i] = reduction_moment(m, i == 0 ? a.coeffs() : square(a, context.basis(1)).coeffs());
   });
-  return moments[0] <= bounds.moment && moments[1] <= bounds.square;
+  return declassified((moments[0] <= bounds.moment) & (moments[1] <= bounds.square));
 }
 
 }  // namespace
@@ -208,6 +212,7 @@ Bits Client::decrypt(const Ciphertext& c, const SecretKey& sk, unsigned threads)
   const std::size_t n = w.poly.degree();
   const double half = std::exp2(w.poly.basis().log2() - 1 - crt.log2_scale());
   const double limit = half * (1 - 16 / static_cast<double>(n));
+  const auto scale = crt.scale(crt.log2_scale());
   Bits bits(n);
   std::vector<std::uint8_t> full((n + kBlock - 1) / kBlock, 0);
   parallel_for(threads, full.size(), [&](std::size_t block) {
@@ -215,11 +220,13 @@ Bits Client::decrypt(const Ciphertext& c, const SecretKey& sk, unsigned threads)
     for (std::size_t k = block * kBlock; k < std::min(n, (block + 1) * kBlock); ++k) {
       crt.centred(w.poly, k, value.data());
       bits[k] = static_cast<std::uint8_t>(value[0] & 1);
-      full[block] |= static_cast<std::uint8_t>(std::abs(crt.scaled(value.data(), crt.log2_scale())) > limit);
+      full[block] |= static_cast<std::uint8_t>(std::abs(crt.scaled(value.data(), scale)) > limit);
     }
     wipe(value.data(), sizeof(value));
   });
-  if (std::ranges::any_of(full, [](std::uint8_t x) { return x != 0; })) {
+  std::uint8_t any = 0;
+  for (const std::uint8_t x : full) any |= x;
+  if (declassified(any != 0)) {  // who asked sees the refusal
     wipe(bits.data(), bits.size());
     throw LevelError(
         "the noise has filled the modulus, nothing of the message is left: compute with fewer products or sums between "
@@ -241,7 +248,8 @@ Client::Measured Client::measure(const Ciphertext& c, const SecretKey& sk, unsig
   std::vector<double> values(n);
   std::array<u64, 40> value{};
   // Doubles span 2^-1022 ... 2^1023: sizes are scaled by less than q/2 where that is more, so that small phases remain.
-  const double scale = std::min(crt.log2_scale(), 512.0);
+  const double log2_scale = std::min(crt.log2_scale(), 512.0);
+  const auto scale = crt.scale(log2_scale);
   double most = 0, squares = 0;
   for (std::size_t k = 0; k < n; ++k) {
     crt.centred(w.poly, k, value.data());
@@ -256,7 +264,7 @@ Client::Measured Client::measure(const Ciphertext& c, const SecretKey& sk, unsig
   const double spectrum = largest_value(*ctx_, Spectrum(ctx_->params().spec().m), values);
   wipe(values.data(), n * sizeof(double));
   wipe(value.data(), sizeof(value));
-  const double size = std::log2(most) + scale;
+  const double size = std::log2(most) + log2_scale;
   return {squares > 0 ? size : -HUGE_VAL, 0.5 * std::log2(squares / static_cast<double>(n)) + size,
           0.5 * std::log2(spectrum) + size};
 }

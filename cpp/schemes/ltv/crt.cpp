@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "ref/arith.hpp"
+#include "ringforge/constant_time.hpp"
 #include "ringforge/threads.hpp"
 
 namespace ringforge::ltv {
@@ -71,7 +72,7 @@ void Crt::centred(const Poly<Coeff, u32>& p, std::size_t index, u64* out) const 
 // The sum of y_i q/p_i less the nearest multiple of q, word by word over the primes: a sum of products of 32 by 64 bits
 // passes nothing on before its end. Words beyond the top wrap, which two's complement allows.
 void Crt::combine(const u32* y, double quotient, u64* out) const noexcept {
-  const auto k = static_cast<u64>(quotient + 0.5);
+  const auto k = static_cast<u64>(static_cast<i64>(quotient + 0.5));  // signed: no branch on its highest bit
   const std::size_t size = basis_.size();
   u128 sum = 0, taken = 0;
   u64 borrow = 0;
@@ -94,14 +95,19 @@ void Crt::combine(const u32* y, double quotient, u64* out) const noexcept {
   }
 }
 
+std::vector<double> Crt::scale(double log2_scale) const {
+  std::vector<double> scale(words_);
+  for (std::size_t w = 0; w < words_; ++w)
+    scale[w] = std::ldexp(1.0, static_cast<int>(64 * static_cast<double>(w) - log2_scale));
+  return scale;
+}
+
 // By its size, the complement and one for a negative number: words of the number itself would cancel.
-double Crt::scaled(const u64* value, double log2_scale) const noexcept {
+double Crt::scaled(const u64* value, std::span<const double> scale) const noexcept {
   const u64 negative = u64{0} - (value[words_ - 1] >> 63), sign = negative << 63;
   double r = 0;
-  for (std::size_t w = words_; w-- > 0;)
-    r += std::ldexp(static_cast<double>(value[w] ^ negative),
-                    static_cast<int>(64 * static_cast<double>(w) - log2_scale));
-  r += std::ldexp(static_cast<double>(negative & 1), static_cast<int>(-log2_scale));
+  for (std::size_t w = words_; w-- > 0;) r += double_of(value[w] ^ negative) * scale[w];
+  r += double_of(negative & 1) * scale[0];
   return std::bit_cast<double>(std::bit_cast<u64>(r) ^ sign);
 }
 

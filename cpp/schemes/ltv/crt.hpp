@@ -38,8 +38,9 @@ class Crt {
   std::size_t words() const noexcept { return words_; }
   /// The centred integer of coefficient `index`, in two's complement, the lowest word first.
   void centred(const Poly<Coeff, u32>& p, std::size_t index, u64* out) const noexcept;
-  /// The same as a double times 2^-log2_scale, an integer.
-  double scaled(const u64* value, double log2_scale) const noexcept;
+  /// The same as a double times 2^-log2_scale: `scale` is what `scale(log2_scale)` gives for that integer.
+  double scaled(const u64* value, std::span<const double> scale) const noexcept;
+  std::vector<double> scale(double log2_scale) const;
   /// About q/2: no integer is too large for a double then.
   double log2_scale() const noexcept { return log2_scale_; }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ringforge/constant_time.hpp"
 #include "ringforge/error.hpp"
 
 namespace ringforge::ltv {
@@ -15,10 +16,9 @@ SmallPoly signed_bits(std::span<const std::uint8_t> bits, const Context& context
                      ": use several ciphertexts");
   SecretArray<u32> own(n);
   own.zero();
-  for (std::size_t k = 0; k < bits.size(); ++k) {
-    if (bits[k] > 1) throw ValueError("a message has bits, and entry " + std::to_string(k) + " is neither 0 nor 1");
-    own.data()[k] = bits[k];
-  }
+  if (const auto bad = beyond_bits(bits))
+    throw ValueError("a message has bits, and entry " + std::to_string(*bad) + " is neither 0 nor 1");
+  for (std::size_t k = 0; k < bits.size(); ++k) own.data()[k] = bits[k];
   if (context.tensor() != nullptr) context.tensor()->from_power_basis(own.data(), own.data(), u32{2});
   SmallPoly p(n);
   Stream signs({}, StreamObject::message_sign);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ringforge/constant_time.hpp"
 #include "ringforge/error.hpp"
 #include "ringforge/ltv/io.hpp"
 
@@ -191,7 +192,7 @@ ltv::SecretKey read_secret_key(std::istream& in, const Context& context) {
     }
     key.u.push_back(std::move(u));
   }
-  if (!ternary) r.refuse("has a coefficient that is not -1, 0 or 1");
+  if (declassified(!ternary)) r.refuse("has a coefficient that is not -1, 0 or 1");
   r.finish();
   return key;
 }
