@@ -135,10 +135,10 @@ void bind_parties(nb::module_& b) {
       .def("encrypt", encrypt(std::type_identity<PublicKey>()), "bits"_a, "key"_a, "limbs"_a = nb::none())
       .def(
           "decrypt",
-          [](const Client& c, const Ciphertext& x, const SecretKey& sk, unsigned threads) {
-            return bits_of(unlocked([&] { return c.decrypt(x, sk, threads); }));
+          [](const Client& c, const Ciphertext& x, const SecretKey& sk, unsigned threads, bool anyway) {
+            return bits_of(unlocked([&] { return c.decrypt(x, sk, threads, anyway); }));
           },
-          "ciphertext"_a, "secret_key"_a, "threads"_a = 1)
+          "ciphertext"_a, "secret_key"_a, "threads"_a = 1, "anyway"_a = false)
       .def(
           "decrypt_to_share",
           [](Client& c, const Ciphertext& x, const SecretKey& sk, double share_bits, u64 queries,

@@ -114,7 +114,7 @@ class Session:
                 "with anyway=True"
             )
         if share_bits is None:
-            plaintext = self.client.decrypt(c, self.secret_key)
+            plaintext = self.client.decrypt(c, self.secret_key, self.threads, anyway)
         else:
             plaintext = self.client.decrypt_to_share(c, self.secret_key, share_bits, queries)
         return decode(self.context, plaintext, packing, signed=signed)

@@ -166,7 +166,7 @@ class Session:
                 "decrypt with anyway=True"
             )
         if share_bits is None:
-            bits = self.client.decrypt(c, self.secret_key, self.threads)
+            bits = self.client.decrypt(c, self.secret_key, self.threads, anyway)
         else:
             bits = self.client.decrypt_to_share(c, self.secret_key, share_bits, queries, None, self.threads)
         return decode(self.slots, np.asarray(bits), packing)
