@@ -83,9 +83,10 @@ void check_budget(double bits) {
   if (bits > 0) return;
   char text[32];
   std::snprintf(text, sizeof text, "%.1f", bits);
-  throw LevelError(std::string("the predicted noise budget is ") + text +
-                   " bits, so the result may be wrong, and a wrong result tells of the key: compute less before "
-                   "decryption, use parameters with more primes, or decrypt with `anyway` what nobody else gets to see");
+  throw LevelError(
+      std::string("the predicted noise budget is ") + text +
+      " bits, so the result may be wrong, and a wrong result tells of the key: compute less before "
+      "decryption, use parameters with more primes, or decrypt with `anyway` what nobody else gets to see");
 }
 
 }  // namespace ringforge::rlwe

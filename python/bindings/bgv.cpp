@@ -107,7 +107,8 @@ void bind_context(nb::module_& b) {
       .def_prop_ro("limbs", &Ciphertext::limbs)
       .def_prop_ro("noise", &Ciphertext::noise, nb::rv_policy::copy);
   nb::class_<Context>(b, "Context", "Everything derived from a parameter set.")
-      .def(nb::new_([](const Parameters& p) { return std::make_shared<Context>(p); }), "params"_a, GilReleased())
+      .def(nb::new_([](const Parameters& p, unsigned security) { return std::make_shared<Context>(p, security); }),
+           "params"_a, "security"_a = NoiseRules::kSecurity, GilReleased())
       .def(nb::new_([](const std::string& name) { return std::make_shared<Context>(Parameters::named(name)); }),
            "params"_a, GilReleased(), "Of a parameter set, or of a shipped one by name.")
       .def_prop_ro("params", &Context::params)

@@ -157,6 +157,21 @@ def test_operands_that_depend_on_each_other_stay_below_the_bound(step: BfvStep, 
     held(s, step(s.evaluator, s.evaluator.add(c, c)))
 
 
+@pytest.mark.parametrize("products", [0, 1, 3])
+def test_bfv_is_had_at_two_to_the_minus_128(products: int) -> None:
+    """For results that others see fail. It costs a few bits, and refuses that many earlier."""
+    s = bfv.Session(bfv_session().params, fixed_seed_for_tests=BFV_SEED, security=128)
+    assert s.context.rules.security == 128
+    c = s.encrypt([1, 2, 3], public=True)
+    for _ in range(products):
+        c = s.evaluator.relinearize(s.evaluator.square(c), s.relin_key)
+    usual = bfv.NoiseRules(s.params).encrypted(True)
+    for _ in range(products):
+        usual = bfv.NoiseRules(s.params).multiplied(usual, usual, c.limbs)
+    assert 1 < bfv.NoiseRules(s.params).budget(usual, c.limbs) - s.predicted_budget(c) < 9
+    held(s, c)
+
+
 # ---- BGV -----------------------------------------------------------------------------------------
 
 
@@ -191,3 +206,11 @@ def test_bgv_operands_that_depend_on_each_other_stay_below_the_bound() -> None:
     ]
     for x in found:
         assert s.predicted_budget(x) <= s.noise_budget(x)
+
+
+def test_bgv_is_had_at_two_to_the_minus_128() -> None:
+    s = bgv.Session(bgv_session().params, fixed_seed_for_tests=BGV_SEED, security=128)
+    assert s.context.rules.security == 128
+    c, usual = s.encrypt([3, 5, 7], packing="bytes"), bgv_session().encrypt([3, 5, 7], packing="bytes")
+    assert 0.5 < bgv_session().predicted_budget(usual) - s.predicted_budget(c) < 2
+    assert s.predicted_budget(c) <= s.noise_budget(c)

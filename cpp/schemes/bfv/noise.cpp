@@ -117,8 +117,8 @@ Noise NoiseRules::independent_sum(const Noise& a, const Noise& b) const {
 }
 
 // Rounding (Q/t)*p is no fresh noise: the same p leaves the same r each time, and p may be chosen so that r is 1/2
-// throughout, or stands at one pair of roots. |r_k| <= 1/2 and |r(zeta)| <= N/2 hold for every p, so that a deviation of
-// sqrt(N)/2, which adds, covers r and whatever it is multiplied by: |(r*p')_k| <= sqrt(N)/2 * |p'|, two norms.
+// throughout, or stands at one pair of roots. |r_k| <= 1/2 and |r(zeta)| <= N/2 hold for every p, so that a deviation
+// of sqrt(N)/2, which adds, covers r and whatever it is multiplied by: |(r*p')_k| <= sqrt(N)/2 * |p'|, two norms.
 Noise NoiseRules::plain_sum(const Noise& a) const { return sum(a, {log_n_ / 2 - 1, 0, 0}); }
 
 // Here r is a constant of 1/2 at most, everywhere: as a coefficient, in as many deviations as bound_bits takes.

@@ -58,7 +58,9 @@ struct Multiplier {
 /// Everything derived from a parameter set. Immutable and shared by all objects that use it.
 class Context {
  public:
-  explicit Context(const Parameters& params);
+  /// @param security of the rules: 40 for results that nobody else sees fail, 128 where others see whether they are
+  ///        right (docs/security.md). Parties who exchange ciphertexts take the same.
+  explicit Context(const Parameters& params, unsigned security = NoiseRules::kSecurity);
 
   const Parameters& params() const noexcept { return rules_.params(); }
   const NoiseRules& rules() const noexcept { return rules_; }
@@ -113,8 +115,8 @@ class Client {
   Ciphertext encrypt(std::span<const std::uint8_t> bits, const SecretKey& sk, std::optional<std::size_t> limbs = {});
   Ciphertext encrypt(std::span<const std::uint8_t> bits, const PublicKey& pk, std::optional<std::size_t> limbs = {});
   /// N bits. Exact while every coefficient of v is below (1 - 16/N) * Q/2.
-  /// @param anyway decrypts also what may be wrong by its predicted noise. Whether and how that comes out wrong tells of
-  ///        the key: show it to nobody.
+  /// @param anyway decrypts also what may be wrong by its predicted noise: show it to nobody, since whether and how it
+  ///        is wrong tells of the key.
   /// @throws MismatchError for a ciphertext under another key; LevelError without a predicted budget, and when a
   ///         coefficient is above that: noise that has filled the modulus, so that nothing of the plaintext is left, is
   ///         so but for luck of e^-16.
