@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -77,6 +78,16 @@ Poly<Eval> Decryptor::phase(const Ciphertext& c, const SecretKey& sk) const {
 double flood_deviation(double variance, std::size_t degree, double bits, u64 queries) noexcept {
   const double n = static_cast<double>(degree), floor = (1 + 2 * n / 3) / 12;
   return std::sqrt(12.0 * static_cast<double>(queries) * n * std::max(variance, floor)) * std::exp2(bits / 2);
+}
+
+void check_budget(double bits) {
+  if (bits > 0) return;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", bits);
+  throw LevelError(
+      std::string("the predicted noise budget is ") + text +
+      " bits, so the result may be wrong, and a wrong result tells of the key: compute less before "
+      "decryption, use parameters with more primes, or decrypt with `anyway` what nobody else gets to see");
 }
 
 }  // namespace ringforge::rlwe

@@ -53,6 +53,7 @@ void bind_noise(nb::module_& b) {
       .def("sum", &NoiseRules::sum, "a"_a, "b"_a)
       .def("independent_sum", &NoiseRules::independent_sum, "a"_a, "b"_a)
       .def("plain_sum", &NoiseRules::plain_sum, "a"_a)
+      .def("constant_sum", &NoiseRules::constant_sum, "a"_a)
       .def("plain_product", &NoiseRules::plain_product, "a"_a, "log_norm"_a, "log_peak"_a)
       .def_prop_ro("random_norm", &NoiseRules::random_norm, "log_norm of a plaintext of random slots.")
       .def_prop_ro("random_peak", &NoiseRules::random_peak, "log_peak of a plaintext of random slots.")
@@ -132,7 +133,8 @@ void bind_context(nb::module_& b) {
       .def_prop_ro("noise", &Ciphertext::noise, nb::rv_policy::copy);
 
   nb::class_<Context>(b, "Context", "Everything derived from a parameter set.")
-      .def(nb::new_([](const Parameters& p) { return std::make_shared<Context>(p); }), "params"_a, GilReleased())
+      .def(nb::new_([](const Parameters& p, unsigned security) { return std::make_shared<Context>(p, security); }),
+           "params"_a, "security"_a = NoiseRules::kSecurity, GilReleased())
       .def(nb::new_([](const std::string& name) { return std::make_shared<Context>(Parameters::named(name)); }),
            "params"_a, GilReleased(), "Of a parameter set, or of a shipped one by name.")
       .def_prop_ro("params", &Context::params)
@@ -176,7 +178,8 @@ void bind_parties(nb::module_& b) {
       .def("encrypt",
            nb::overload_cast<const Plaintext&, const PublicKey&, std::optional<std::size_t>>(&Client::encrypt),
            "plaintext"_a, "key"_a, "limbs"_a = nb::none(), GilReleased())
-      .def("decrypt", &Client::decrypt, "ciphertext"_a, "secret_key"_a, "threads"_a = 1, GilReleased())
+      .def("decrypt", &Client::decrypt, "ciphertext"_a, "secret_key"_a, "threads"_a = 1, "anyway"_a = false,
+           GilReleased())
       .def("decrypt_to_share", &Client::decrypt_to_share, "ciphertext"_a, "secret_key"_a, "share_bits"_a,
            "queries"_a = 1, "noise"_a = nb::none(), GilReleased())
       .def(

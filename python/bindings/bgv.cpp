@@ -107,7 +107,8 @@ void bind_context(nb::module_& b) {
       .def_prop_ro("limbs", &Ciphertext::limbs)
       .def_prop_ro("noise", &Ciphertext::noise, nb::rv_policy::copy);
   nb::class_<Context>(b, "Context", "Everything derived from a parameter set.")
-      .def(nb::new_([](const Parameters& p) { return std::make_shared<Context>(p); }), "params"_a, GilReleased())
+      .def(nb::new_([](const Parameters& p, unsigned security) { return std::make_shared<Context>(p, security); }),
+           "params"_a, "security"_a = NoiseRules::kSecurity, GilReleased())
       .def(nb::new_([](const std::string& name) { return std::make_shared<Context>(Parameters::named(name)); }),
            "params"_a, GilReleased(), "Of a parameter set, or of a shipped one by name.")
       .def_prop_ro("params", &Context::params)
@@ -135,10 +136,10 @@ void bind_parties(nb::module_& b) {
       .def("encrypt", encrypt(std::type_identity<PublicKey>()), "bits"_a, "key"_a, "limbs"_a = nb::none())
       .def(
           "decrypt",
-          [](const Client& c, const Ciphertext& x, const SecretKey& sk, unsigned threads) {
-            return bits_of(unlocked([&] { return c.decrypt(x, sk, threads); }));
+          [](const Client& c, const Ciphertext& x, const SecretKey& sk, unsigned threads, bool anyway) {
+            return bits_of(unlocked([&] { return c.decrypt(x, sk, threads, anyway); }));
           },
-          "ciphertext"_a, "secret_key"_a, "threads"_a = 1)
+          "ciphertext"_a, "secret_key"_a, "threads"_a = 1, "anyway"_a = false)
       .def(
           "decrypt_to_share",
           [](Client& c, const Ciphertext& x, const SecretKey& sk, double share_bits, u64 queries,

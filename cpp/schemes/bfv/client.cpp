@@ -123,8 +123,9 @@ Plaintext plaintext_of(Poly<Coeff>& x, u64 t, unsigned threads) {
 
 }  // namespace
 
-Plaintext Client::decrypt(const Ciphertext& c, const SecretKey& sk, unsigned threads) const {
+Plaintext Client::decrypt(const Ciphertext& c, const SecretKey& sk, unsigned threads, bool anyway) const {
   ctx_->check(c);
+  if (!anyway) rlwe::check_budget(ctx_->rules().budget(c, c.limbs()));
   Poly<Eval> phase = decryptor_.phase(c, sk);
   Poly<Coeff> x = to_coeff(phase, threads);
   phase.wipe();

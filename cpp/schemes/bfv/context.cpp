@@ -78,8 +78,8 @@ Plaintext encoded(std::span<const T> values, const Slots& slots, u64 t) {
 
 }  // namespace
 
-Context::Context(const Parameters& params)
-    : rules_(params), ring_(Ring::negacyclic(params.spec().log_n)), gadget_(gadget_of(params, ring_)) {
+Context::Context(const Parameters& params, unsigned security)
+    : rules_(params, security), ring_(Ring::negacyclic(params.spec().log_n)), gadget_(gadget_of(params, ring_)) {
   if (params.batching()) slots_ = std::make_unique<const Slots>(ring_, params.t());
 }
 

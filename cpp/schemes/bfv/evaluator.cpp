@@ -106,7 +106,7 @@ Ciphertext Evaluator::add_constant(const Ciphertext& a, i64 value) const {
     const auto& m = ctx_->gadget().q()[i].mod();
     scaled[i] = arith::mul(scaled[i], arith::inverse(arith::reduce64(ctx_->t(), m), m), m);
   }
-  return made(rules().plain_sum(a), poly_.add_constant(a, scaled));
+  return made(rules().constant_sum(a), poly_.add_constant(a, scaled));
 }
 
 // ---- plain products -------------------------------------------------------------------------------

@@ -116,8 +116,14 @@ Noise NoiseRules::independent_sum(const Noise& a, const Noise& b) const {
   return {r.log_variance / 2, r.degree, std::max(a.reuse, b.reuse)};
 }
 
-Noise NoiseRules::plain_sum(const Noise& a) const noexcept {
-  return {log_add(2 * a.log_deviation, -std::log2(12.0)) / 2, a.degree, a.reuse};
+// Rounding (Q/t)*p is no fresh noise: the same p leaves the same r each time, and p may be chosen so that r is 1/2
+// throughout, or stands at one pair of roots. |r_k| <= 1/2 and |r(zeta)| <= N/2 hold for every p, so that a deviation
+// of sqrt(N)/2, which adds, covers r and whatever it is multiplied by: |(r*p')_k| <= sqrt(N)/2 * |p'|, two norms.
+Noise NoiseRules::plain_sum(const Noise& a) const { return sum(a, {log_n_ / 2 - 1, 0, 0}); }
+
+// Here r is a constant of 1/2 at most, everywhere: as a coefficient, in as many deviations as bound_bits takes.
+Noise NoiseRules::constant_sum(const Noise& a) const {
+  return sum(a, {-1 - std::min(std::log2(deviations()), log_n_ / 2), 0, 0});
 }
 
 // The values of an error that nobody knows are multiplied by those of a plaintext, squares of mean norm^2 and at most

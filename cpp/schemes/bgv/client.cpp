@@ -120,7 +120,9 @@ Bits bits_of(Poly<Coeff>& v, const TensorBasis& tensor, unsigned threads) {
 
 }  // namespace
 
-Bits Client::decrypt(const Ciphertext& c, const SecretKey& sk, unsigned threads) const {
+Bits Client::decrypt(const Ciphertext& c, const SecretKey& sk, unsigned threads, bool anyway) const {
+  ctx_->check(c);
+  if (!anyway) rlwe::check_budget(ctx_->rules().budget(c, c.limbs()));
   Poly<Coeff> v = noise_of(c, sk, threads);
   Bits bits = bits_of(v, ctx_->tensor_basis(), threads);
   v.wipe();
@@ -158,7 +160,7 @@ Bits Client::decrypt_to_share(const Ciphertext& c, const SecretKey& sk, double s
     Poly<Eval> flood = DiscreteGaussian(sigma).polynomial(small.parts[0].basis(), encryptor_.randomness().next_seed());
     add(small.parts[0], small.parts[0], flood);
     flood.wipe();
-    return decrypt(small, sk, threads);
+    return decrypt(small, sk, threads, true);  // there is room, by the noise that is covered
   }
   throw LevelError("noise that hides " + std::to_string(static_cast<int>(share_bits)) + " bits is " +
                    std::to_string(static_cast<int>(std::ceil(short_of))) +

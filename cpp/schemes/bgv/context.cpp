@@ -20,8 +20,8 @@ rlwe::GadgetPtr gadget_of(const Parameters& params) {
 
 }  // namespace
 
-Context::Context(const Parameters& params)
-    : rules_(params),
+Context::Context(const Parameters& params, unsigned security)
+    : rules_(params, security),
       gadget_(gadget_of(params)),
       tensor_(params.ring()),
       spectrum_(std::make_shared<const Spectrum>(params.m())) {}

@@ -23,15 +23,22 @@ class Session:
         params: the parameter set, or the name of a shipped one.
         threads: threads for evaluation.
         fixed_seed_for_tests: makes everything reproducible, and nothing secret.
+        security: a source of noise exceeds what is counted for it with 2^-security at most. 40 is for results that
+            nobody else sees fail; 128 where others see whether they are right.
 
     Raises:
-        ParameterError: an unknown name, or a set below 128 bits by name alone (`params.named_bfv` takes a reason).
+        ParameterError: an unknown name, a set below 128 bits by name alone (`params.named_bfv` takes a reason), or a
+            security outside 1 ... 512.
     """
 
     def __init__(
-        self, params: Parameters | str, threads: int = 1, fixed_seed_for_tests: TestSeed | None = None
+        self,
+        params: Parameters | str,
+        threads: int = 1,
+        fixed_seed_for_tests: TestSeed | None = None,
+        security: int = 40,
     ) -> None:
-        self.context = Context(resolve_bfv(params))
+        self.context = Context(resolve_bfv(params), security)
         self.client = Client(self.context, fixed_seed_for_tests)
         self.secret_key = self.client.secret_key()
         self.evaluator = Evaluator(self.context, threads)
@@ -114,7 +121,7 @@ class Session:
                 "with anyway=True"
             )
         if share_bits is None:
-            plaintext = self.client.decrypt(c, self.secret_key)
+            plaintext = self.client.decrypt(c, self.secret_key, self.threads, anyway)
         else:
             plaintext = self.client.decrypt_to_share(c, self.secret_key, share_bits, queries)
         return decode(self.context, plaintext, packing, signed=signed)

@@ -79,15 +79,22 @@ class Session:
         params: the parameter set, or the name of a shipped one.
         threads: for key generation and evaluation.
         fixed_seed_for_tests: makes everything reproducible, and nothing secret.
+        security: a source of noise exceeds what is counted for it with 2^-security at most. 40 is for results that
+            nobody else sees fail; 128 where others see whether they are right.
 
     Raises:
-        ParameterError: an unknown name, or a set below 128 bits by name alone (`params.named_bgv` takes a reason).
+        ParameterError: an unknown name, a set below 128 bits by name alone (`params.named_bgv` takes a reason), or a
+            security outside 1 ... 512.
     """
 
     def __init__(
-        self, params: Parameters | str, threads: int = 1, fixed_seed_for_tests: TestSeed | None = None
+        self,
+        params: Parameters | str,
+        threads: int = 1,
+        fixed_seed_for_tests: TestSeed | None = None,
+        security: int = 40,
     ) -> None:
-        self.context = Context(resolve_bgv(params))
+        self.context = Context(resolve_bgv(params), security)
         self.client = Client(self.context, fixed_seed_for_tests)
         self.secret_key = self.client.secret_key()
         self.evaluator = Evaluator(self.context, threads)
@@ -166,7 +173,7 @@ class Session:
                 "decrypt with anyway=True"
             )
         if share_bits is None:
-            bits = self.client.decrypt(c, self.secret_key, self.threads)
+            bits = self.client.decrypt(c, self.secret_key, self.threads, anyway)
         else:
             bits = self.client.decrypt_to_share(c, self.secret_key, share_bits, queries, None, self.threads)
         return decode(self.slots, np.asarray(bits), packing)

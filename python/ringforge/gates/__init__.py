@@ -22,6 +22,7 @@ from ringforge.gates.formats import designs, parse_blif, parse_yosys, read_netli
 from ringforge.gates.integers import EncryptedArray, EncryptedInt
 from ringforge.gates.kinds import GateKind
 from ringforge.gates.netlist import Draft, Gate, Netlist, Port, Report
+from ringforge.gates.noise import set_for
 from ringforge.gates.optimise import optimise
 from ringforge.gates.storage import (
     bits_from_bytes,
@@ -72,6 +73,7 @@ __all__ = [
     "save_bits",
     "save_evaluation_key",
     "save_secret_key",
+    "set_for",
     "stack",
     "to_bits",
 ]

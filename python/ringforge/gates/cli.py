@@ -316,8 +316,16 @@ def make_keys(
         Path, typer.Option(help="Evaluation key to write; it goes to the server.", callback=output_file)
     ],
     set_name: Annotated[
-        str, typer.Option("--params", help="A set of `gates params`.", autocompletion=sets.names)
-    ] = "gates-128",
+        str, typer.Option("--params", help="A set of `gates params`; gates-128 by default.", autocompletion=sets.names)
+    ] = "",
+    failure: Annotated[
+        str,
+        typer.Option(
+            metavar="2^-N",
+            help="Instead of a set: how often a gate, sum or decryption may fail at most. 2^-128 where others see "
+            "whether results are right.",
+        ),
+    ] = "",
     method: MethodOption = "ginx",
     reuse: Reuse = False,
     insecure: Insecure = "",
@@ -327,9 +335,14 @@ def make_keys(
 
     A secret key is never overwritten. `--reuse` makes an evaluation key of another method for the key that is there.
 
-    Example: `ringforge gates keygen --secret secret.key --eval-key eval.key`
+    Examples: `ringforge gates keygen --secret secret.key --eval-key eval.key`,
+    `ringforge gates keygen --secret secret.key --eval-key eval.key --failure 2^-128`
     """
     workers, chosen = thread_count(threads), _method(method)
+    if failure and (set_name or reuse):
+        other = "--params" if set_name else "--reuse"
+        raise ParameterError(f"--failure chooses a set, as {other} does: give one of them")
+    set_name = noise.set_for(_power(failure), chosen) if failure else set_name or "gates-128"
     keep_secret(secret, reuse, {"--eval-key": eval_key})
     start = time.perf_counter()
     with progress("evaluation key") as update:
@@ -351,6 +364,14 @@ def make_keys(
     if not reuse:
         say(f"wrote {secret}: SECRET, it stays here")
     say(f"wrote {eval_key}: {size_text(size)}, for the server")
+
+
+def _power(text: str) -> float:
+    """Return the exponent of a probability that was typed as `2^-128`."""
+    base, _, exponent = text.partition("^")
+    if base != "2" or not exponent.startswith("-") or not exponent[1:].isascii() or not exponent[1:].isdigit():
+        raise ParameterError(f'--failure is a power of two such as 2^-128, not "{text}"')
+    return -float(exponent[1:])
 
 
 def _method(text: str) -> Method:

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ringforge.errors import ParameterError
-from ringforge.gates.sets import SECRET_SQUARE, Gadget, GateSet
+from ringforge.gates.sets import SECRET_SQUARE, Gadget, GateSet, for_use
 
 METHODS = ("ginx", "ap", "automorphism")
 
@@ -341,6 +341,37 @@ def log2_failure(
 def worst_gate(s: GateSet, method: str = "ginx") -> tuple[str, float]:
     """The gate that fails most with the noisiest inputs, and log2 of its probability."""
     return max(((gate, log2_failure(s, gate, "mux", method)) for gate in GATES), key=lambda pair: pair[1])
+
+
+def promise(s: GateSet, method: str = "ginx") -> float:
+    """Return log2 of what every decision of a set stays below: gates, sums without a bootstrap, refreshes, decryption.
+
+    Sums spend what a set's gates leave of its promise (:mod:`ringforge.gates.sums`), so that nothing is promised below
+    that. 0 where a set promises nothing.
+    """
+    return max(float(s.failure), worst_gate(s, method)[1])
+
+
+def set_for(failure: float, method: str = "ginx") -> str:
+    """Return the name of the cheapest shipped set of 128 bits of which every decision fails with 2^failure at most.
+
+    Args:
+        failure: log2 of the probability, below 0: -128 for results whose failures others may see.
+        method: the accumulator.
+
+    Raises:
+        ParameterError: no shipped set promises so much by this method, or the failure is not below 0.
+    """
+    if not failure < 0:
+        raise ParameterError(f"a failure of 2^{failure:g} promises nothing: take -64 or -128")
+    found = {s.name: promise(s, method) for s in for_use()}
+    for name, most in found.items():
+        if most <= failure:
+            return name
+    kept = ", ".join(f"{name} 2^{most:.0f}" for name, most in found.items())
+    raise ParameterError(
+        f"no set keeps failures below 2^{failure:g} by {method}; there are {kept}: take ginx and 2^-128"
+    )
 
 
 def circuit_failure(s: GateSet, counts: Mapping[str, int], inputs: str = "mux", method: str = "ginx") -> float:

@@ -257,6 +257,11 @@ def names() -> list[str]:
     return list(_shipped())
 
 
+def for_use() -> list[GateSet]:
+    """Return the shipped sets that need no reason, the cheapest first."""
+    return [s for s in _shipped().values() if not s.insecure]
+
+
 def named(name: str, insecure: str = "") -> GateSet:
     """A shipped set by name.
 

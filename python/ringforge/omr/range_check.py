@@ -187,7 +187,7 @@ def _noise(rules: NoiseRules, op: Op, args: list[Noise]) -> Noise:
         case "add":
             return rules.sum(args[0], args[1])
         case "constant":
-            return rules.plain_sum(args[0])
+            return rules.constant_sum(args[0])
         case "drop":
             return rules.mod_switched(args[0], op.limbs, op.out.limbs, op.args[0].parts)
 

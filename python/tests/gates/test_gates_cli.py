@@ -151,6 +151,11 @@ def test_inputs_in_several_files(run: Run, refused: Run, shop: Path) -> None:
         ("keygen --secret t.key --eval-key f.key --params other", "there is no gate set"),
         ("keygen --secret t.key --eval-key f.key --params gates-degraded", "--insecure"),
         ("keygen --secret t.key --eval-key f.key --method other", "--method is ginx, ap, automorphism"),
+        ("keygen --secret t.key --eval-key f.key --failure -128", "--failure is a power of two such as 2^-128"),
+        ("keygen --secret t.key --eval-key f.key --failure 2^-129", "take ginx and 2^-128"),
+        ("keygen --secret t.key --eval-key f.key --failure 2^-128 --method ap", "below 2^-128 by ap"),
+        ("keygen --secret t.key --eval-key f.key --failure 2^-64 --params gates-128", "as --params does"),
+        ("keygen --secret s.key --eval-key f.key --failure 2^-64 --reuse", "as --reuse does"),
         ("keygen --secret t.key --eval-key none/f.key", "no such directory"),
         ("encrypt --secret s.key --circuit adder32 --in a --out z.ct", '--in "a": no PORT=NUMBER'),
         (
@@ -199,6 +204,14 @@ def test_another_evaluation_key_for_the_same_secret(run: Run, shop: Path) -> Non
     run("encrypt --secret s.key --circuit alu8 --in a=1 --in b=2 --in op=0 --out x.ct")
     assert result_of(run("run alu8 --key f.key --inputs x.ct --out y.ct --json"))["method"] == "automorphism"
     assert "y = 3" in run("decrypt --secret s.key --in y.ct")
+
+
+@pytest.mark.usefixtures("shop")
+def test_keys_for_failures_of_two_to_the_minus_128(run: Run) -> None:
+    assert "gates-128-f128" in run("keygen --secret f.key --eval-key f.eval --failure 2^-128")
+    run("encrypt --secret f.key --circuit alu8 --in a=100 --in b=200 --in op=0 --out x.ct")
+    assert result_of(run("run alu8 --key f.eval --inputs x.ct --out y.ct --json"))["failure_log2"] < -128
+    assert "y = 44" in run("decrypt --secret f.key --in y.ct")
 
 
 def test_insecure_keys(run: Run, refused: Run, shop: Path) -> None:

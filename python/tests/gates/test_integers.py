@@ -17,7 +17,7 @@ import pytest
 from ringforge import errors, gates
 from ringforge.gates import integers, noise, sets, sums
 from ringforge.gates.integers import IntType, provenance
-from ringforge.gates.integers.operations import KEPT, Operation, compiled, kept
+from ringforge.gates.integers.operations import KEPT, NAMES, Operation, compiled, kept
 from ringforge.gates.integers.provenance import levels
 
 TOY = "gates-toy"
@@ -175,6 +175,24 @@ def test_no_decision_fails_more_than_promised(name: str, params: str) -> None:
         again = sums.examine(found.circuit.netlist, s, "ginx", ports)
         assert again.worst_log2 <= s.failure
         assert again.outputs["y"] <= sums.tolerance(s) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_operation_is_there_at_two_to_the_minus_128(name: str) -> None:
+    """Sums without a bootstrap included: the decisions of all circuits of an operation, whatever the operands."""
+    s, widths = sets.named("gates-128-f128"), {"select": (1, 6, 6)}.get(name, (6, 6))
+    if name in ("not", "neg", "abs", "some"):
+        widths = (6,)
+    kinds, seen = classes(len(widths), s.name), 0
+    for c in kinds:
+        found = compiled(Operation(name, widths, True, 6), s.name, "ginx", c)
+        if found is not None:
+            seen += 1
+            ports = dict(zip(("a", "b", "c"), c or kinds[2], strict=False))
+            again = sums.examine(found.circuit.netlist, s, "ginx", ports)
+            assert again.worst_log2 <= -128
+            assert again.failure_log2 <= -120
+    assert seen >= 3, "any operands, fresh ones and those of gates"
 
 
 @pytest.mark.parametrize("method", noise.METHODS)

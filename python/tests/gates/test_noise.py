@@ -59,6 +59,36 @@ def test_our_sets_fail_as_rarely_as_promised(name: str) -> None:
             assert noise.log2_failure(s, gate, inputs) <= s.failure, (gate, inputs)
 
 
+@pytest.mark.parametrize("name", OURS)
+def test_promises_hold_over_all_keys_too(name: str) -> None:
+    """Longer keys than four deviations are rare enough: their failures, times their probability, are in the promise.
+
+    A secret's squared length is a sum of n coefficients in [0, 1] that exceeds its mean by x with exp(-2 x^2 / n)
+    (Hoeffding).
+    """
+    s = sets.named(name)
+    usual = noise.secret_square("binary", s.n), noise.secret_square("ternary", s.ring_degree)
+    total = 2 ** noise.worst_gate(s)[1]
+    for lwe in range(0, s.n // 2 + 1, 4):
+        for ring in range(0, s.ring_degree // 3 + 1, 8):
+            longer = noise.KeyLengths(s.n / 2 + lwe + 4, s.ring_degree * 2 / 3 + ring + 8)
+            if longer.lwe > usual[0] or longer.ring > usual[1]:
+                reached = math.exp(-2 * lwe**2 / s.n - 2 * ring**2 / s.ring_degree)
+                worst = max(noise.log2_failure(s, gate, "mux", key=longer) for gate in ("MAJ3", "XOR3", "MUX"))
+                total += reached * 2**worst
+    assert math.log2(total) <= s.failure
+
+
+def test_a_promise_leads_to_a_set() -> None:
+    assert [noise.set_for(f) for f in (-40, -64, -65, -128)] == ["gates-128"] * 2 + ["gates-128-f128"] * 2
+    assert noise.set_for(-128, "automorphism") == "gates-128-f128"
+    for failure, method in ((-129, "ginx"), (-128, "ap")):
+        with pytest.raises(ParameterError, match=rf"below 2\^{failure} by {method}.*take ginx and 2\^-128"):
+            noise.set_for(failure, method)
+    with pytest.raises(ParameterError, match="promises nothing"):
+        noise.set_for(0)
+
+
 def test_degraded_set_fails_once_in_256() -> None:
     assert noise.log2_failure(shipped("gates-degraded"), "NAND", "gate") == pytest.approx(-8, abs=0.5)
 

@@ -20,7 +20,9 @@ class Products;
 /// Everything derived from a parameter set. Immutable and shared by all objects that use it.
 class Context {
  public:
-  explicit Context(const Parameters& params);
+  /// @param security of the rules: 40 for results that nobody else sees fail, 128 where others see whether they are
+  ///        right (docs/security.md). Parties who exchange ciphertexts take the same.
+  explicit Context(const Parameters& params, unsigned security = NoiseRules::kSecurity);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -110,9 +112,12 @@ class Client {
   Ciphertext encrypt(const Plaintext& p, const SecretKey& sk, std::optional<std::size_t> limbs = {});
   Ciphertext encrypt(const Plaintext& p, const PublicKey& pk, std::optional<std::size_t> limbs = {});
   /// Exact while every coefficient of the noise is below (1 - 16/N) * Q / 2t.
-  /// @throws MismatchError for a ciphertext under another key; LevelError when a coefficient is above that modulo Q/t:
-  ///         noise that has filled the modulus, so that nothing of the plaintext is left, is so but for luck of e^-16.
-  Plaintext decrypt(const Ciphertext& c, const SecretKey& sk, unsigned threads = 1) const;
+  /// @param anyway decrypts also what may be wrong by its predicted noise: show it to nobody, since whether and how it
+  ///        is wrong tells of the key.
+  /// @throws MismatchError for a ciphertext under another key; LevelError without a predicted budget, and when a
+  ///         coefficient is above that modulo Q/t: noise that has filled the modulus, so that nothing of the plaintext
+  ///         is left, is so but for luck of e^-16.
+  Plaintext decrypt(const Ciphertext& c, const SecretKey& sk, unsigned threads = 1, bool anyway = false) const;
   /// The decryption of the ciphertext with fresh Gaussian noise added, so that whether and how decryption fails says
   /// nothing of the noise: for results shown to others (IND-CPA-D, Li and Micciancio 2021; rlwe::flood_deviation).
   /// `queries` counts all ciphertexts whose decryptions are shown. `noise` is what the flood grows from: whoever did

@@ -59,7 +59,9 @@ class NoiseRules {
   Noise sum(const Noise& a, const Noise& b) const;
   /// For errors that have nothing to do with each other: variances add.
   Noise independent_sum(const Noise& a, const Noise& b) const;
-  Noise plain_sum(const Noise& a) const noexcept;
+  /// The plaintext's rounding is the same each time, and whoever chooses the plaintext chooses it: its deviation adds.
+  Noise plain_sum(const Noise& a) const;
+  Noise constant_sum(const Noise& a) const;
   /// log2 of the plaintext's Euclidean norm, coefficients centred, and of its largest value at a 2N-th root of unity,
   /// as Multiplier has them.
   Noise plain_product(const Noise& a, double log_norm, double log_peak) const noexcept;

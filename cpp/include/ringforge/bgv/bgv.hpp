@@ -58,7 +58,9 @@ struct Multiplier {
 /// Everything derived from a parameter set. Immutable and shared by all objects that use it.
 class Context {
  public:
-  explicit Context(const Parameters& params);
+  /// @param security of the rules: 40 for results that nobody else sees fail, 128 where others see whether they are
+  ///        right (docs/security.md). Parties who exchange ciphertexts take the same.
+  explicit Context(const Parameters& params, unsigned security = NoiseRules::kSecurity);
 
   const Parameters& params() const noexcept { return rules_.params(); }
   const NoiseRules& rules() const noexcept { return rules_; }
@@ -113,9 +115,12 @@ class Client {
   Ciphertext encrypt(std::span<const std::uint8_t> bits, const SecretKey& sk, std::optional<std::size_t> limbs = {});
   Ciphertext encrypt(std::span<const std::uint8_t> bits, const PublicKey& pk, std::optional<std::size_t> limbs = {});
   /// N bits. Exact while every coefficient of v is below (1 - 16/N) * Q/2.
-  /// @throws MismatchError for a ciphertext under another key; LevelError when a coefficient is above that: noise that
-  ///         has filled the modulus, so that nothing of the plaintext is left, is so but for luck of e^-16.
-  Bits decrypt(const Ciphertext& c, const SecretKey& sk, unsigned threads = 1) const;
+  /// @param anyway decrypts also what may be wrong by its predicted noise: show it to nobody, since whether and how it
+  ///        is wrong tells of the key.
+  /// @throws MismatchError for a ciphertext under another key; LevelError without a predicted budget, and when a
+  ///         coefficient is above that: noise that has filled the modulus, so that nothing of the plaintext is left, is
+  ///         so but for luck of e^-16.
+  Bits decrypt(const Ciphertext& c, const SecretKey& sk, unsigned threads = 1, bool anyway = false) const;
   /// The decryption of the ciphertext with fresh Gaussian noise added, so that whether and how decryption fails says
   /// nothing of the noise: for results shown to others (IND-CPA-D, Li and Micciancio 2021; rlwe::flood_deviation).
   /// `queries` counts all ciphertexts whose decryptions are shown. `noise` is what the flood grows from: whoever did

@@ -78,4 +78,9 @@ class Decryptor {
 /// variance is taken as at least that of one rounding, (1 + 2N/3)/12, whatever a ciphertext says of itself.
 double flood_deviation(double variance, std::size_t degree, double bits, u64 queries) noexcept;
 
+/// Refuses a decryption that predicted noise may have made wrong. An exact scheme's wrong results are equations of the
+/// key for whoever sees that they are wrong (IND-CPA-D), and circuits can be chosen for them.
+/// @throws LevelError unless a predicted budget is left.
+void check_budget(double bits);
+
 }  // namespace ringforge::rlwe
