@@ -42,18 +42,16 @@ class Rig:
 
     def attempt(self, number: int) -> str:
         """Asks; returns "answered", or the kind of the one clear error."""
-        begun = time.monotonic()
+        begun, said, text = time.monotonic(), "answered", "-"
         try:
             self.case.ask(number)
         except Error as e:
-            text = str(e)
-            assert text, e
-            assert "\n" not in text
-            assert "its log says where" not in text, "a fault of ours"
-            return type(e).__name__
-        finally:
-            assert time.monotonic() - begun < _PATIENCE, "it hangs"
-        return "answered"
+            said, text = type(e).__name__, str(e)
+        assert time.monotonic() - begun < _PATIENCE, f"it hangs: {text}"
+        assert text.count("\n") == 0
+        assert text
+        assert "its log says where" not in text, f"a fault of ours: {text}"
+        return said
 
     def request(self, server: Server, n: int, count: int, error: int = errno.ENOSPC) -> tuple[bool, str]:
         """Asks while calls fail from the n-th on, then again; returns whether any has failed, and what was said."""
