@@ -307,7 +307,8 @@ class Jobs(abc.ABC, Generic[J]):
             if running is not None:
                 ahead = self.turns.ahead(running.ticket) if running.progress.state == "waiting" else 0
                 return dataclasses.replace(running.progress, waiting=ahead)
-            job = self.known(client, name)
+            held = self._held.get((client, name))  # needs no file
+            job = self.known(client, name) if held is None else held.job
             held = self._held.get((client, name))
         if held is not None:
             return held.progress()

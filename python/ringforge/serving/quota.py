@@ -71,20 +71,21 @@ class Quota:
         self._lock = threading.Lock()
         path = Path(path)
         self._name = path.name
-        if not path.exists():
-            with contextlib.suppress(FileExistsError):
-                path.touch(mode=0o600, exist_ok=False)
         try:
+            if not path.exists():
+                with contextlib.suppress(FileExistsError):
+                    path.touch(mode=0o600, exist_ok=False)
             self._database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             self._key = self._open()
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.execute(
                 "SELECT count(*) FROM secret"
             ).fetchone()  # makes the log's index while there is room
-        except sqlite3.OperationalError as e:
+        except (sqlite3.OperationalError, OSError) as e:
+            why = e.strerror if isinstance(e, OSError) else e
             raise QuotaFileError(
-                f"{path.name} cannot be used for counting ({e}): see to the file, its directory and the disk, or name "
-                "another with --quota-file"
+                f"{path.name} cannot be used for counting ({why}): see to the file, its directory and the disk, or "
+                "name another with --quota-file"
             ) from None
         except (sqlite3.DatabaseError, UnicodeDecodeError, FormatError) as e:
             raise FormatError(

@@ -75,7 +75,7 @@ class Case(abc.ABC):
 
 class Aes(Case):
     module = "tests.aes.command"
-    imports = ("tests.aes.command", "ringforge.aes.serve_cli", "ringforge.aes.service")
+    imports = ("tests.aes.clear_scheme", "ringforge.aes.serve_cli", "ringforge.aes.service")
     charged = True
 
     def prepare(self) -> None:

@@ -179,6 +179,8 @@ def _fork(module: str, order: dict[str, Any]) -> int:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     except SystemExit as e:
         code = e.code
+        if isinstance(code, str):
+            print(code, file=sys.stderr)
     except BaseException:
         import traceback
 

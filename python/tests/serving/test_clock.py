@@ -20,6 +20,7 @@ import pytest
 from ringforge.aes.depot import Depot as AesDepot
 from ringforge.aes.depot import FileSet, Part
 from ringforge.errors import FormatError, MissingKeyError
+from ringforge.omr.board import Board
 from ringforge.omr.depot import Depot as DetectorDepot
 from ringforge.omr.depot import Job
 from ringforge.omr.detector_service import Kept
@@ -28,7 +29,7 @@ from ringforge.serving.calls import Deadlines
 from ringforge.serving.clock import Clock, boot, uptime
 from ringforge.serving.quota import Quota, QuotaError
 from ringforge.serving.sessions import Sessions
-from tests.omr import detecting
+from tests.omr import boards, detecting
 
 DAY = 86_400.0
 YEARS = 3652.5 * DAY
@@ -327,3 +328,43 @@ def test_a_service_lets_keys_expire_and_says_so(tmp_path: Path) -> None:
             c.submit(detecting.request(key))
         c.put_key(key)
         assert detecting.digest(c, detecting.request(key)) == detecting.expected(detecting.request(key), key)
+
+
+# ---- the board ----
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_step_gives_posters_no_second_quota(tmp_path: Path, step: float) -> None:
+    """While a board is served, when it is opened again, and after another boot, until midnight."""
+    machine = Machine()
+
+    def posted(restart: bool = False) -> int:
+        nonlocal board
+        if restart:
+            board.close()
+            board = Board.open(tmp_path / "board.sqlite", boards.SET, clock=machine.clock())
+        return board.posted_today(b"p" * 16)
+
+    board = Board.open(tmp_path / "board.sqlite", boards.SET, clock=machine.clock())
+    board.post(*boards.fresh(3), poster=b"p" * 16, posts_per_day=3)
+    machine.wall += step
+    assert posted() == posted(restart=True) == 3
+    with pytest.raises(QuotaError, match="0 of 3 a day are left"):
+        board.post(*boards.fresh(1), poster=b"p" * 16, posts_per_day=3)
+    machine.reboot(60.0, step)
+    assert posted(restart=True) == posted(restart=True) == 3
+    machine.pass_(DAY)
+    assert posted() == posted(restart=True) == 0
+    board.close()
+
+
+def test_a_board_of_an_earlier_release_goes_on(tmp_path: Path) -> None:
+    machine = Machine()
+    with Board.open(tmp_path / "board.sqlite", boards.SET, clock=machine.clock()) as board:
+        board.post(*boards.fresh(3), poster=b"p" * 16, posts_per_day=3)
+    database = sqlite3.connect(tmp_path / "board.sqlite")
+    database.execute("DROP TABLE clocks")
+    database.close()
+    machine.wall -= YEARS
+    with Board.open(tmp_path / "board.sqlite", boards.SET, clock=machine.clock()) as board:
+        assert board.posted_today(b"p" * 16) == 3
