@@ -72,6 +72,10 @@ class Case(abc.ABC):
         """What is left of the quota."""
         return 0
 
+    def states(self) -> set[str]:
+        """How the client's requests stand."""
+        return set()
+
 
 class Aes(Case):
     module = "tests.aes.command"
@@ -112,6 +116,10 @@ class Aes(Case):
     def left(self) -> int:
         with self._connected() as c:
             return int(c.info().left["blocks"])
+
+    def states(self) -> set[str]:
+        with self._connected() as c:
+            return {j["state"] for j in c.info().jobs}
 
 
 class AesStream(Aes):
@@ -162,6 +170,10 @@ class Detector(Case):
     def left(self) -> int:
         with self._connected() as c:
             return int(c.info().left["bulletins"])
+
+    def states(self) -> set[str]:
+        with self._connected() as c:
+            return {j["state"] for j in c.info().jobs}
 
 
 class Board(Case):

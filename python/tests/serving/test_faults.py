@@ -132,15 +132,38 @@ def run(rig: Rig, numbers: Iterable[int], count: int) -> tuple[int, Counter[str]
     return failed, said
 
 
+@pytest.mark.parametrize("end", [False, True])
+@pytest.mark.parametrize("name", ["omr detect serve", "aes serve, a stream"])
+def test_what_was_asked_for_goes_on_with_room(name: str, end: bool, tmp_path: Path) -> None:
+    """By itself, though its client asks no more; `end`: the process gets SIGKILL while there is no room."""
+    with rig(name, tmp_path) as found:
+        server = found.start()
+        calls = found.measure()
+        number = next(found.numbers)
+        before = found.case.left()
+        found.faults.set(calls - 10, ALWAYS)
+        assert found.attempt(number) == "StorageError"
+        if end:
+            found.zygote.stop(server, signal.SIGKILL)
+            found.faults.set()
+            server = found.start()
+        found.faults.set()
+        until = time.monotonic() + _PATIENCE
+        while found.case.states() != {"done"}:
+            assert time.monotonic() < until, found.case.states()
+            time.sleep(0.1)
+        found.case.ask(number)
+        assert before - found.case.left() == found.cost
+        assert found.zygote.stop(server) == 0, server.errors
+
+
 #: Few of the calls of each service, the first and some in the middle, so that this takes seconds.
 SOME = {
     "psi serve": (1, 6),
     "omr board serve": (1, 5),
     "omr detect serve": (1, 9, 20, 40),
-    "aes serve, blocks": (1, 60, 75, 90, 120),
     "aes serve, a stream": (1, 8, 40),
     "matmul serve": (1, 6, 10),
-    "matvec.service": (1, 6),
 }
 
 
