@@ -138,8 +138,10 @@ def test_what_was_asked_for_goes_on_with_room(name: str, end: bool, tmp_path: Pa
     """By itself, though its client asks no more; `end`: the process gets SIGKILL while there is no room."""
     with rig(name, tmp_path) as found:
         server = found.start()
+        found.measure()
         calls = found.measure()
         number = next(found.numbers)
+        found.case.renew(number)
         before = found.case.left()
         found.faults.set(calls - 10, ALWAYS)
         assert found.attempt(number) == "StorageError"
