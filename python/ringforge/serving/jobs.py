@@ -28,6 +28,7 @@ from ringforge.serving.calls import WORKERS_FAILED, Log, why
 from ringforge.serving.sessions import BusyError, Turns
 from ringforge.serving.status import Task
 from ringforge.serving.work import TOLD
+from ringforge.threads import spawn
 
 #: States of a request. Those that a restart takes up again come first.
 UNFINISHED = ("waiting", "running")
@@ -224,16 +225,11 @@ class Jobs(abc.ABC, Generic[J]):
         return running
 
     def _start(self, running: _Running[J]) -> None:
-        """Begins a request that is written down; holds it when there is no thread for it."""
+        """Begins a request that is written down."""
         job = running.job
         self._running[job.client, job.name] = running
         self._held.pop((job.client, job.name), None)
-        try:
-            threading.Thread(target=self._work, args=(running,), name="job", daemon=True).start()
-        except (RuntimeError, MemoryError) as e:
-            del self._running[job.client, job.name]
-            self.turns.leave(running.ticket)
-            self._hold(job, self._trouble(e), running.pause)
+        spawn(lambda: self._work(running))
 
     def _hold(self, job: J, error: tuple[str, str] = ("", ""), pause: float = _PAUSE) -> None:
         self._held[job.client, job.name] = _Held(job, error, time.monotonic() + pause, min(2 * pause, _LONGEST))
@@ -369,7 +365,7 @@ class Jobs(abc.ABC, Generic[J]):
         elif isinstance(e, StorageError):
             what = str(e)
         else:
-            what = f"{self._server} has no memory or threads left for it now: tell its operator"
+            what = f"{self._server} has no memory left for it now: tell its operator"
         return "StorageError", f"{what[:400]}; it goes on by itself when that is over, or at once when asked for again"
 
     def _end(self, running: _Running[J], job: J, trouble: tuple[str, str]) -> None:

@@ -10,7 +10,6 @@ import errno
 import itertools
 import resource
 import signal
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -153,7 +152,7 @@ TROUBLES: list[tuple[Any, str]] = [
     (OSError(errno.ENOSPC, "No space left on device"), "No space left on device"),
     (OSError(errno.EMFILE, "Too many open files"), "Too many open files"),
     (OSError(errno.EIO, "Input/output error"), "Input/output error"),
-    (MemoryError(), "no memory or threads left"),
+    (MemoryError(), "no memory left"),
     (StorageError("counters cannot be written down"), "cannot be written down"),
 ]
 
@@ -219,27 +218,6 @@ def test_a_held_request_goes_on_in_the_next_process(tmp_path: Path, step: str | 
     with loop(tmp_path, quota=1) as found, found.connect() as c:
         c.watch(job)
         assert c.fetch(job) == expected(request(key), key)
-        assert c.info().left["bulletins"] == 0
-
-
-def test_a_request_without_a_thread_waits_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    key = key_file(tmp_path)
-    start = threading.Thread.start
-
-    def none(thread: threading.Thread) -> None:
-        if thread.name == "job":
-            raise RuntimeError("can't start new thread")
-        start(thread)
-
-    with loop(tmp_path, quota=1) as found, found.connect() as c:
-        c.put_key(key)
-        monkeypatch.setattr(threading.Thread, "start", none)
-        job = c.submit(request(key))
-        with pytest.raises(StorageError, match=r"no memory or threads left.*goes on by itself"):
-            c.watch(job)
-        assert found.service.jobs.turns.busy == 0
-        monkeypatch.undo()
-        assert digest(c, request(key)) == expected(request(key), key)
         assert c.info().left["bulletins"] == 0
 
 
