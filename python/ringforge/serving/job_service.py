@@ -94,7 +94,8 @@ class JobService(service.Service):
     def housekeeping(self) -> None:
         """To be called now and then: forgets what is too old."""
         super().housekeeping()
-        self.jobs.tend()
+        with self._log.trouble("tend"):
+            self.jobs.tend()
         if time.monotonic() - self._swept >= min(_SWEEP_SECONDS, self._kept.keep_seconds):
             self._swept = time.monotonic()
             with self._log.trouble("sweep"), self._changing:

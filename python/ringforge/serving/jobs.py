@@ -406,7 +406,8 @@ class Jobs(abc.ABC, Generic[J]):
     def stop(self) -> None:
         """Ends what is computed. Unfinished requests stay written down."""
         self._stopping.set()
-        self.tend()
+        with self._log.trouble("stop"):
+            self.tend()
         with self._changed:
             self._changed.notify_all()
 
