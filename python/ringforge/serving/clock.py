@@ -11,11 +11,13 @@ caller says which of the two is safe to believe.
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+#: Seconds that no clock of a service shows.
+_LARGEST = 1e12
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
@@ -50,7 +52,7 @@ class Mark:
         """Return a mark of values that were read; None if they are none."""
         if not isinstance(boot, str) or not isinstance(offset, float) or not isinstance(seen, float):
             return None
-        return cls(boot, offset, seen) if math.isfinite(offset) and 0 <= seen < 1e12 else None
+        return cls(boot, offset, seen) if abs(offset) < _LARGEST and 0 <= seen < _LARGEST else None
 
     def to_json(self) -> bytes:
         """Return it as JSON."""
