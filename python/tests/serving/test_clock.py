@@ -262,9 +262,7 @@ def test_keys_expire_when_nobody_uses_them(tmp_path: Path, kind: Any, put: Calla
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize(("kind", "put"), DEPOTS)
-def test_a_step_makes_no_key_old_and_none_young(
-    tmp_path: Path, kind: Any, put: Callable[..., str], step: float
-) -> None:
+def test_a_step_makes_no_key_old(tmp_path: Path, kind: Any, put: Callable[..., str], step: float) -> None:
     machine = Machine()
     depot = kind(tmp_path, machine.clock())
     name = put(depot, machine)
