@@ -44,7 +44,7 @@ from ringforge.psi import cells, oprf, sets, wire
 from ringforge.psi.info import TableInfo
 from ringforge.psi.store import Store
 from ringforge.psi.table import Shape
-from ringforge.serving import access, framing, quota
+from ringforge.serving import access, clock, framing, quota
 
 __all__ = ["TARGETS"]
 
@@ -655,6 +655,14 @@ def psi_quota(data: bytes) -> None:
         client = opened.client("a")
         opened.left(client)
         opened.charge(client, "prf", 1)
+
+
+@target("serving.clock.Mark.from_json", seeds=lambda: [clock.Clock().mark().to_json()], mutate=mutators.in_json)
+def clock_mark(data: bytes) -> None:
+    found = clock.Mark.from_json(data)
+    made = clock.Clock()
+    made.resume(found, believe_wall=False)
+    assert 0 <= made() < 2e12
 
 
 # ---- local services ------------------------------------------------------------------------------

@@ -125,6 +125,8 @@ OWN = {
     "scale.packing.installation": "the installed package's own sources: they are hashed",
     "scale.several.*": "what the kernel of this machine says of processes",
     "search.Search.file": "whatever bytes there are: they are compared, not taken apart",
+    "serving.clock.boot": "what the kernel of this machine says",
+    "serving.depot.Depot.__init__": "the service's own directory; its time is read by Mark.from_json",
     "serving.access._pem": "a certificate, which gRPC reads",
     "omr.depot.Depot.*": "the detector's own directory; results of steps and requests have a target",
     "omr.detector_client.Connection.*": "names that it has checked; messages come through framing.parser",
