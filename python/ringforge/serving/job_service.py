@@ -68,6 +68,15 @@ class JobService(service.Service):
         if resumed:
             self._log("resumed", jobs=resumed)
 
+    @property
+    def busy(self) -> bool:
+        """Whether calls that were let in, or computations, are under way."""
+        return super().busy or bool(self.jobs.unfinished)
+
+    def check(self, client: bytes) -> None:
+        """Count what a client has left, as every client's first call does."""
+        self._quota.left(client)
+
     def _queues(self) -> Mapping[str, Turns]:
         return {"requests": self.jobs.turns, "keys": self._check_turns}
 

@@ -24,6 +24,7 @@ from ringforge.serving.calls import WORKERS_FAILED, Log, why
 from ringforge.serving.sessions import BusyError, Turns
 from ringforge.serving.status import Task
 from ringforge.serving.work import TOLD
+from ringforge.threads import spawn
 
 #: States of a request. Those that a restart takes up again come first.
 UNFINISHED = ("waiting", "running")
@@ -171,9 +172,8 @@ class Jobs(abc.ABC, Generic[J]):
         running.ticket = self.turns.enter(bytes.fromhex(job.client), None if about is None else (job.client, about))
         try:
             self._store.keep_job(job)
-            thread = threading.Thread(target=self._work, args=(running,), name="job", daemon=True)
             self._running[job.client, job.name] = running
-            thread.start()
+            spawn(lambda: self._work(running))
         except BaseException:
             self._running.pop((job.client, job.name), None)
             self.turns.leave(running.ticket)
