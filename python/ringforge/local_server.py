@@ -35,6 +35,7 @@ class BoundedServer(ThreadingHTTPServer):
 
     most = 64
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(
         self,
@@ -79,7 +80,7 @@ class BoundedServer(ThreadingHTTPServer):
             return super().get_request()
         except OSError as e:
             if e.errno in _AT_LIMIT:
-                self._drop_silent()
+                self._drop_silent(PAUSE_SECONDS)
                 self._ended.wait(PAUSE_SECONDS)
             raise
 
@@ -94,10 +95,12 @@ class BoundedServer(ThreadingHTTPServer):
             self._silent[request] = time.monotonic()
         spawn(lambda: self.process_request_thread(request, client_address))
 
-    def _drop_silent(self) -> bool:
-        """Close the connection that has been silent the longest; says whether there was one."""
+    def _drop_silent(self, seconds: float = 0.0) -> bool:
+        """Close the connection that has been silent the longest, and for so long; says whether there was one."""
         with self._lock:
-            oldest = next(iter(self._silent), None)
+            oldest, since = next(iter(self._silent.items()), (None, 0.0))
+            if oldest is not None and since > time.monotonic() - seconds:
+                oldest = None
             if oldest is not None:
                 del self._silent[oldest]
         if oldest is not None:
