@@ -273,7 +273,10 @@ def listen(
         raise FormatError(f"port {port} is outside 0 ... 65535") from None
 
     def stop_with_parent() -> None:
-        sys.stdin.buffer.read()
+        # Not by way of `sys.stdin`: its lock, held by a thread that waits, aborts an interpreter that ends.
+        with contextlib.suppress(OSError):
+            while os.read(0, 1 << 16):
+                pass
         httpd.shutdown()
 
     def stop(number: int, frame: FrameType | None) -> None:

@@ -13,19 +13,18 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import grpc
 import pytest
 
-from ringforge import threads
+from ringforge import matmul, threads
 from ringforge.errors import Error
 from ringforge.psi.remote import Connection
 from ringforge.psi.store import Store
 from ringforge.serving import frontdoor, health
 from tests.psi import loopback
-from tests.psi.hostile import Hostile
 from tests.psi.loopback import wait_for
 from tests.psi.processes import PATIENCE, Serving, environment
 from tests.serving.telling import ask
@@ -110,16 +109,47 @@ def test_the_end_of_the_thread_that_takes_calls_is_noticed(tmp_path: Path, monke
 def test_silent_strangers_do_not_hold_up_the_end(tmp_path: Path) -> None:
     """Streams that wait for ever, and a grace that is longer than anybody waits."""
     Store.build(tmp_path / "table", [b"e"], log_bins=4)
-    with Serving(tmp_path, "--grace", 3600, "--stall", 3600) as server, Hostile(server.port) as eve:
-        for i in range(8):
-            eve.open(("Check", "Watch")[i % 2], service=health.SERVICE)
-        eve.take(0.5)
-        answering = threading.Thread(target=lambda: [eve.take(1) for _ in range(PATIENCE) if not eve.closed])
-        answering.start()  # pings, so that it is not taken for one that has vanished
-        server.process.terminate()
-        assert server.process.wait(PATIENCE) == 0
-        answering.join()
-        assert '"stopped"' in "".join(server.lines)
+    silence = threading.Event()
+
+    def nothing() -> Iterator[bytes]:
+        silence.wait()
+        yield from ()
+
+    with (
+        Serving(tmp_path, "--grace", 3600, "--stall", 3600) as server,
+        grpc.insecure_channel(server.address) as channel,
+    ):
+        calls = [channel.stream_stream(f"/{health.SERVICE}/{m}")(nothing()) for m in ("Check", "Watch") * 4]
+        assert served(server.address, PATIENCE)
+        try:
+            server.process.terminate()
+            assert server.process.wait(60) == 0
+            assert '"stopped"' in "".join(server.lines)
+        finally:
+            silence.set()
+        assert all(c.code() is not grpc.StatusCode.OK for c in calls)
+
+
+def test_a_demo_service_obeys_sigterm(tmp_path: Path) -> None:
+    """One that ends with its standard input, told to end while that is open: it is taken apart in order."""
+    program = matmul.trace("matmul-a-128", lambda A, B: A @ B, {"A": (3, 4), "B": (4, 3)})
+    program.save(tmp_path / "program.json")
+    words = ["-m", "ringforge.matmul.service", "--program", "program.json", "--folder", "room"]
+    child = subprocess.Popen(
+        [sys.executable, *words],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(RINGFORGE_RUNTIME_DIR=str(tmp_path / "run")),
+    )
+    assert child.stdout is not None
+    port = json.loads(child.stdout.readline())["port"]
+    assert ask(f"127.0.0.1:{port}", "/program").status == 200
+    child.terminate()
+    child.wait(PATIENCE)  # before its standard input is closed
+    _, err = child.communicate()
+    assert (child.returncode, err) == (0, b"")
 
 
 _CHILD = """
@@ -234,8 +264,6 @@ def test_at_its_limit_a_server_drops_the_silent_and_tells_others() -> None:
 
 def test_readiness_of_local_services_is_a_request(tmp_path: Path) -> None:
     """`matmul serve` at SIGSTOP answers nobody; what it says of itself is asked by a request like a client's."""
-    from ringforge import matmul
-
     program = matmul.trace("matmul-a-128", lambda A, B: A @ B, {"A": (3, 4), "B": (4, 3)})
     program.save(tmp_path / "program.json")
     child = subprocess.Popen(
