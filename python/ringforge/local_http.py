@@ -152,8 +152,11 @@ class BodyHandler(BaseHTTPRequestHandler):
             self.discard()
         except (ConnectionError, TimeoutError):
             raise
-        except OSError as e:
-            self.answer(500, f"Error: the server cannot store it: {e.strerror}".encode())
+        except (OSError, MemoryError) as e:
+            what = e.strerror if isinstance(e, OSError) and e.strerror else "it has no memory left for it"
+            self.answer(
+                500, f"StorageError: the server cannot do this now ({what}): see to its disk, ask again".encode()
+            )
             self.discard()
 
     # ---- bodies ----

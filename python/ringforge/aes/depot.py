@@ -11,7 +11,7 @@ the keys for tags of streams, which client and server share.
     CLIENT/counters.sqlite        counters of streams (`ledger`)
     incoming/                     what is on its way; emptied at the start
 
-CLIENT is a keyed hash of the client's token.
+SET.json has the time of the set's last use. CLIENT is a keyed hash of the client's token.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import hashlib
 import json
 import os
 import shutil
-import time
+from collections.abc import Container
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,8 +29,8 @@ from typing import Any
 from ringforge.aes.wire import BLOCKS, NAME_BYTES, STREAM
 from ringforge.errors import FormatError, MissingKeyError, ParameterError
 from ringforge.serving import depot, jobs
+from ringforge.serving.clock import Clock
 from ringforge.serving.depot import MAX_JSON, dumped, write
-from ringforge.serving.jobs import FINISHED
 
 
 @dataclass(frozen=True)
@@ -108,14 +108,14 @@ class Depot(depot.Depot[Job]):
     """The server's directory. One process at a time has it.
 
     Args:
-        path: made if there is none.
+        path: made if there is none. clock: for tests.
 
     Raises:
         Error: another process has it. OSError: it cannot be written.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(path, "server of AES")
+    def __init__(self, path: str | Path, clock: Clock | None = None) -> None:
+        super().__init__(path, "server of AES", clock)
 
     def read_job(self, client: str, values: dict[str, Any]) -> Job:
         return Job(client, Request(**values.pop("request")), **values)
@@ -126,7 +126,8 @@ class Depot(depot.Depot[Job]):
         """Writes down what files a set has."""
         folder = self._of(client, "sets")
         (folder / wanted.name).mkdir(mode=0o700, exist_ok=True)
-        write(folder / f"{wanted.name}.json", dumped({**asdict(wanted), "since": time.time()}))
+        write(folder / f"{wanted.name}.json", dumped({**asdict(wanted), "since": self.clock()}))
+        self.touch(folder / f"{wanted.name}.json")
 
     def sets(self, client: str) -> dict[str, FileSet]:
         """The client's sets by name, complete or not."""
@@ -150,7 +151,8 @@ class Depot(depot.Depot[Job]):
         found = self.sets(client).get(name)
         if found is None:
             raise MissingKeyError(
-                f"this server holds no set {name[:16]} of this client: it was dropped or never sent; send it"
+                f"this server holds no set {name[:16]} of this client: it was not used for as long as the server keeps "
+                "keys, was dropped, or was never sent; send it again, as `ringforge aes submit` does"
             )
         return found
 
@@ -174,14 +176,20 @@ class Depot(depot.Depot[Job]):
             os.fsync(f.fileno())
         path.chmod(0o600)
         path.replace(self.path / client / "sets" / name / part)
+        self.used(client, name)
 
-    def drop_set(self, client: str, name: str) -> None:
-        """Forgets a set, and all jobs that have ended and used it."""
+    def drop(self, client: str, key: str) -> None:
         for job in self.jobs(client):
-            if name in (job.request.evaluation, job.request.round_keys):
+            if key in self.keys_of(job):
                 self.forget(job)
-        (self.path / client / "sets" / f"{name}.json").unlink(missing_ok=True)
-        shutil.rmtree(self.path / client / "sets" / name, ignore_errors=True)
+        (self.path / client / "sets" / f"{key}.json").unlink(missing_ok=True)
+        shutil.rmtree(self.path / client / "sets" / key, ignore_errors=True)
+
+    def key_files(self, client: str) -> dict[str, Path]:
+        return {p.stem: p for p in sorted((self.path / client / "sets").glob("*.json"))}
+
+    def keys_of(self, job: Job) -> tuple[str, ...]:
+        return job.request.evaluation, job.request.round_keys
 
     # ---- jobs ----
 
@@ -219,15 +227,11 @@ class Depot(depot.Depot[Job]):
         self.result(job).unlink(missing_ok=True)
         (self.path / job.client / "jobs" / f"{job.name}.json").unlink(missing_ok=True)
 
-    def sweep(self, before: float) -> int:
-        """Removes jobs that ended and have not changed since; returns how many. What others need no more goes too."""
-        count = 0
-        for job in self.jobs():
-            if job.state in FINISHED and job.changed < before:
-                self.forget(job)
-                count += 1
-            elif job.state in FINISHED:
-                self.clean(job)
+    def expire(self, before: float, busy: Container[str]) -> int:
+        count = super().expire(before, busy)
+        for folder in self.path.glob("*/sets/*/"):  # of a process that was killed while it dropped a set
+            if not folder.with_suffix(".json").exists():
+                shutil.rmtree(folder, ignore_errors=True)
         return count
 
 

@@ -12,7 +12,6 @@ import contextlib
 import dataclasses
 import shutil
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 
@@ -112,7 +111,7 @@ class Jobs(jobs.Jobs[Job]):
         """
         self._depot.complete(client, request.evaluation, EVALUATION)
         self._depot.complete(client, request.round_keys, ROUND_KEYS)
-        return self.take(Job(client, request, blocks, changed=time.time()), charge)
+        return self.take(Job(client, request, blocks), charge)
 
     def still_there(self, job: Job) -> bool:
         return job.state == "done" and self._depot.result(job).exists()

@@ -77,7 +77,7 @@ def serve(
     jobs_per_client: Annotated[int, typer.Option(help="Unfinished requests of one client.")] = 16,
     states: Annotated[int, typer.Option(help="Full states that one request is about, at the most.")] = 16,
     waiting: Annotated[int, typer.Option(help="Requests that may wait while one computes.")] = 256,
-    keep: Annotated[float, typer.Option(help="Seconds that results stay after they are done.")] = 86_400.0,
+    keep: Annotated[float, typer.Option(help="Seconds that results stay, and keys that nobody uses.")] = 86_400.0,
     disk: Annotated[str, typer.Option(help="For everything in the store; what is beyond is refused.")] = "64GiB",
     moving: Annotated[float, typer.Option(help="Seconds for a client to send a file, or to take a result.")] = 3600.0,
     stall: ServerStall = 30.0,

@@ -140,7 +140,7 @@ class Service(JobService):
                 name: {"kind": s.kind, "bytes": s.bytes, "missing": len(self._depot.missing(client, s))}
                 for name, s in sets.items()
             },
-            "jobs": [_job(j) for j in self._depot.jobs(client)],
+            "jobs": [_job(j) for j in self.jobs.every(client)],
             "left": self._quota.left(call.client),
         }
         text = json.dumps(about).encode()
@@ -186,6 +186,7 @@ class Service(JobService):
                     )
                 self._room(wanted.bytes)
                 self._depot.announce(client, wanted)
+            self._depot.used(client, wanted.name)
             missing = self._depot.missing(client, wanted)
         yield pb.OfferReply(set=bytes.fromhex(wanted.name), missing=missing)
 
@@ -267,7 +268,7 @@ class Service(JobService):
         try:
             files.RoundKeys(self._depot.complete(client, wanted.name, wire.ROUND_KEYS), self._shape.codec)
         except Error:
-            self._depot.drop_set(client, wanted.name)
+            self._depot.drop(client, wanted.name)
             raise
 
     def _serve_drop(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
@@ -276,9 +277,9 @@ class Service(JobService):
         with self._changing:
             self._depot.set_named(client, name)
             for job in self._depot.jobs(client):
-                if name in (job.request.evaluation, job.request.round_keys) and job.state not in FINISHED:
+                if name in self._depot.keys_of(job) and job.name in self.jobs.unended(client):
                     raise BusyError(f"job {job.name} computes with these keys: wait for it, or cancel it")
-            self._depot.drop_set(client, name)
+            self._depot.drop(client, name)
         yield pb.DropReply()
 
     # ---- jobs ----
@@ -342,17 +343,19 @@ class Service(JobService):
         return count
 
     def _take(self, client: str, request: Request, count: int, path: Path, who: bytes) -> Job:
-        known = self._depot.job(client, request.name)
+        known = self.jobs.known(client, request.name)
         fresh = known is None or known.state in FINISHED
         try:
+            self._depot.used(client, request.evaluation, request.round_keys)
             if fresh:
                 self._depot.keep_input(client, request.name, path)
             return self.jobs.submit(client, request, count, lambda: self._quota.charge(who, "blocks", count))
-        except OSError as e:
-            raise BusyError(f"the server cannot write ({e.strerror}): tell its operator, try again later") from None
-        except BaseException:
+        except BaseException as e:
             if known is None:
-                self._depot.input(client, request.name).unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    self._depot.input(client, request.name).unlink(missing_ok=True)
+            if isinstance(e, OSError):
+                raise BusyError(f"the server cannot write ({e.strerror}): tell its operator, try again later") from None
             raise
 
     def _serve_watch(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
@@ -381,7 +384,7 @@ class Service(JobService):
     def _serve_fetch(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
         request = only(requests, "FetchRequest")
         name = _name(request.job, "a job")
-        job = self._depot.job(call.client.hex(), name)
+        job = self.jobs.known(call.client.hex(), name)
         if job is None:
             raise _no_job(name)
         path = self._depot.result(job)

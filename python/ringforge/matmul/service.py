@@ -128,10 +128,10 @@ class Handler(BodyHandler):
             self.answer(200, self.service.program.model_dump_json(exclude_none=True).encode())
         elif len(parts) == 2 and parts[0] == "outputs" and parts[1] in self.service.program.outputs:
             path = self.service.folder / f"{parts[1]}.output"
-            if path.exists():
+            with self.refusing():
+                if not path.exists():
+                    raise ParameterError("nothing has been computed yet")
                 self.answer(200, path.read_bytes())
-            else:
-                self.answer(400, b"ParameterError: nothing has been computed yet")
         else:
             self.answer(404, b"there is no such thing here")
 

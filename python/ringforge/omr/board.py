@@ -38,6 +38,7 @@ from ringforge.omr.board_screen import Screen
 from ringforge.omr.bulletin import Bulletin, Receipt, extend, first_start, hashes, next_start, pads
 from ringforge.omr.sets import Set
 from ringforge.omr.signal import Signals
+from ringforge.serving.clock import Clock
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -51,7 +52,10 @@ _LINGER = 0.002
 #: Entries that are read at once.
 _READ = 256
 
-_DAY = 86_400
+#: Seconds after which the time of the last commit is written down again.
+_SEEN = 60.0
+
+_DAY = schema.DAY
 _LARGEST = (1 << 63) - 1
 _CLOSED = "this board is closed: open it anew"
 
@@ -78,12 +82,16 @@ class Board:
     Args:
         engine: to the database. s: the parameter set.
         threads: for checking signals.
-        clock: seconds since 1970; for tests.
+        clock: for tests; a function stands for a wall clock and an uptime that agree.
     """
 
-    def __init__(self, engine: sa.Engine, s: Set, threads: int = 1, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, engine: sa.Engine, s: Set, threads: int = 1, clock: Clock | Callable[[], float] | None = None
+    ) -> None:
         self.set = s
-        self._engine, self._threads, self._clock, self._pid = engine, threads, clock, os.getpid()
+        self._engine, self._threads, self._pid = engine, threads, os.getpid()
+        self._clock = Clock() if clock is None else clock if isinstance(clock, Clock) else Clock(clock, clock)
+        self._seen = 0.0
         self._names_key = self._prepare()
         self._screen = Screen(threads)
         self._jobs: queue.SimpleQueue[Post | Seal | None] = queue.SimpleQueue()
@@ -95,7 +103,13 @@ class Board:
 
     @classmethod
     def open(
-        cls, url: str | Path, s: Set, *, create: bool = True, threads: int = 1, clock: Callable[[], float] = time.time
+        cls,
+        url: str | Path,
+        s: Set,
+        *,
+        create: bool = True,
+        threads: int = 1,
+        clock: Clock | Callable[[], float] | None = None,
     ) -> Board:
         """Opens a board, or makes one.
 
@@ -149,6 +163,7 @@ class Board:
                     f"the board {name} is of parameter set {row.set_name[:64]!r}, not {self.set.name!r}: name its own "
                     "set, or another board"
                 )
+            schema.resume_clock(c, self._clock)
             return bytes(row.names_key)
 
     def close(self) -> None:
@@ -288,6 +303,9 @@ class Board:
                     except Error as e:
                         results.append(e)
                 page.write()
+                if self._clock() - self._seen > _SEEN:
+                    self._seen = self._clock()
+                    schema.see(c, self._clock)
         except StorageError as e:
             results = [StorageError(str(e)) for _ in jobs]
         except BaseException as e:  # a fault of ours must not leave anybody waiting

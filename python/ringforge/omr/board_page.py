@@ -20,7 +20,7 @@ from ringforge.serving.quota import QuotaError
 
 Bytes = npt.NDArray[np.uint8]
 
-_DAY = 86_400
+_DAY = schema.DAY
 
 
 @dataclass

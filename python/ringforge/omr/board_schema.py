@@ -13,6 +13,7 @@ import os
 import re
 import struct
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from sqlalchemy import event
 from sqlalchemy.dialects import postgresql
 
 from ringforge.errors import ParameterError, StorageError
+from ringforge.serving.clock import Clock, Mark
 
 VERSION = 1
 
@@ -30,6 +32,9 @@ BUSY_SECONDS = 5.0
 #: Bytes of a page of SQLite, and pages after which the log is copied back into the file: 64 MiB.
 _PAGE = 16_384
 _CHECKPOINT = 4096
+
+#: Seconds.
+DAY = 86_400
 
 #: Hashes that are looked for at once.
 _LOOK = 400
@@ -95,6 +100,15 @@ encodings = sa.Table(
     sa.Column("checksum", sa.LargeBinary, nullable=False),
 )
 
+#: The board's time (`clock.Mark`), for each boot of a machine; boards of earlier releases get it when they are opened.
+clocks = sa.Table(
+    "clocks",
+    sa.MetaData(),
+    sa.Column("boot", sa.String, primary_key=True),
+    sa.Column("offset", sa.Double, nullable=False),
+    sa.Column("seen", sa.Double, nullable=False),
+)
+
 _REFUSALS = {
     "sqlite": [
         "CREATE TRIGGER entries_{what} BEFORE {what} ON entries BEGIN SELECT RAISE(ABORT, 'entries stay'); END",
@@ -137,6 +151,28 @@ def lock_schema(connection: sa.Connection) -> None:
     """Holds up others that would make tables at the same time; SQLite does so by itself."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+
+
+def resume_clock(connection: sa.Connection, clock: Clock) -> None:
+    """Goes on with the board's time: setting the wall clock gives posters no second quota (`serving.quota`)."""
+    clocks.create(connection, checkfirst=True)
+    marks = [Mark(row.boot, row.offset, row.seen) for row in connection.execute(sa.select(clocks))]
+    last = connection.execute(sa.select(sa.func.max(posters.c.day))).scalar_one()
+    found = max(marks, key=lambda m: (m.boot == clock.boot, m.seen), default=None)
+    if found is None and last is not None:
+        found = Mark("", 0.0, float(last) * DAY)
+    known = clock.resume(found, believe_wall=True)
+    today = int(clock()) // DAY
+    if not known and last is not None and last < today:
+        connection.execute(sa.update(posters).where(posters.c.day == last).values(day=today))
+    if found is None or not known:
+        see(connection, clock)
+
+
+def see(connection: sa.Connection, clock: Clock) -> None:
+    """Writes the board's time down."""
+    connection.execute(sa.delete(clocks).where(clocks.c.boot == clock.boot))
+    connection.execute(sa.insert(clocks), asdict(clock.mark()))
 
 
 def insert_entries(connection: sa.Connection, rows: list[tuple[Any, ...]]) -> None:

@@ -7,9 +7,9 @@
     CLIENT/results/STEP           a step's result: a label with its description and checksum, then the result
     incoming/                     what is on its way; emptied at the start
 
-CLIENT is a keyed hash of the client's token. Results are found by the digest of what they are the result of, so a
-result of another plan, key or bulletin is never taken for one; a result that does not match its checksum is as good as
-none.
+CLIENT is a keyed hash of the client's token. KEY.json has the time of the key's last use. Results are found by the
+digest of what they are the result of, so a result of another plan, key or bulletin is never taken for one; a result
+that does not match its checksum is as good as none.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import contextlib
 import hashlib
 import json
 import os
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -28,6 +27,7 @@ from ringforge.errors import Error, FormatError, MismatchError, MissingKeyError
 from ringforge.files import secret_in, writing
 from ringforge.omr.steps import Request, Step
 from ringforge.serving import depot, jobs
+from ringforge.serving.clock import Clock
 from ringforge.serving.depot import MAX_JSON, dumped, write
 from ringforge.serving.jobs import FINISHED
 
@@ -57,14 +57,14 @@ class Depot(depot.Depot[Job]):
     """The detector's directory. One process at a time has it.
 
     Args:
-        path: made if there is none.
+        path: made if there is none. clock: for tests.
 
     Raises:
         Error: another process has it. OSError: it cannot be written.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(path, "detector")
+    def __init__(self, path: str | Path, clock: Clock | None = None) -> None:
+        super().__init__(path, "detector", clock)
 
     def read_job(self, client: str, values: dict[str, Any]) -> Job:
         return Job(client, Request(**values.pop("request")), **values)
@@ -86,7 +86,8 @@ class Depot(depot.Depot[Job]):
         with path.open("rb") as f:
             os.fsync(f.fileno())
         path.chmod(0o600)
-        write(folder / f"{name}.json", dumped({**about, "bytes": path.stat().st_size, "since": time.time()}))
+        write(folder / f"{name}.json", dumped({**about, "bytes": path.stat().st_size, "since": self.clock()}))
+        self.touch(folder / f"{name}.json")
         path.replace(folder / f"{name}.key")
 
     def keys(self, client: str) -> dict[str, dict[str, Any]]:
@@ -107,26 +108,35 @@ class Depot(depot.Depot[Job]):
         path = self.path / client / "keys" / f"{name}.key"
         if len(name) != 64 or not name.isalnum() or not path.exists():
             raise MissingKeyError(
-                f"this detector holds no key {name[:16]} of this client: it was dropped or never sent; send it"
+                f"this detector holds no key {name[:16]} of this client: it was not used for as long as the detector "
+                "keeps keys, was dropped, or was never sent; send it again, as `ringforge omr retrieve` does"
             )
         return path
 
-    def drop_key(self, client: str, name: str) -> None:
+    def drop(self, client: str, key: str) -> None:
         """Forgets a key, and all that was computed with it.
 
         Raises:
             MissingKeyError: there is none.
         """
-        path = self.key(client, name)
+        path = self.key(client, key)
         for job in self.jobs(client):
-            if job.request.key == name:
+            if job.request.key == key:
                 self.forget(job)
         path.unlink()
         path.with_suffix(".json").unlink(missing_ok=True)
         for result in (self.path / client / "results").glob("*"):
             with contextlib.suppress(Error, OSError):
-                if label(result)["step"]["key"] == name:
+                if label(result)["step"]["key"] == key:
                     result.unlink()
+
+    def key_files(self, client: str) -> dict[str, Path]:
+        folder = self.path / client / "keys"
+        files = {p.stem: p for p in sorted(folder.glob("*.json"))}
+        return {name: path for name, path in files.items() if path.with_suffix(".key").exists()}
+
+    def keys_of(self, job: Job) -> tuple[str, ...]:
+        return (job.request.key,)
 
     # ---- jobs ----
 
@@ -146,7 +156,11 @@ class Depot(depot.Depot[Job]):
     def read_journal(self, job: Job) -> list[dict[str, Any]]:
         """All lines, the first first."""
         path = self.path / job.client / "jobs" / f"{job.name}.journal"
-        return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+        found = []
+        for line in path.read_bytes().splitlines() if path.exists() else ():
+            with contextlib.suppress(ValueError):  # cut off, for want of room
+                found.append(json.loads(line))
+        return found
 
     # ---- results ----
 
@@ -161,6 +175,7 @@ class Depot(depot.Depot[Job]):
             f.write(result)
             f.flush()
             os.fsync(f.fileno())
+        self.touch(path)
 
     def result_path(self, client: str, step: str) -> Path:
         """Where a step's result is, or will be."""
@@ -202,15 +217,11 @@ class Depot(depot.Depot[Job]):
 
     def sweep(self, before: float) -> int:
         """Removes finished jobs not changed since, with results that no unfinished job may need; returns how many."""
-        count = 0
+        count = super().sweep(before)
         for client in self.clients():
             jobs = self.jobs(client)
-            for job in jobs:
-                if job.state in FINISHED and job.changed < before:
-                    self.forget(job)
-                    count += 1
             if all(j.state in FINISHED for j in jobs):
-                kept = {j.digest for j in self.jobs(client)}
+                kept = {j.digest for j in jobs}
                 for path in (self.path / client / "results").glob("*"):
                     with contextlib.suppress(OSError):
                         if path.name not in kept and path.stat().st_mtime < before:

@@ -69,7 +69,7 @@ def serve(
     keys_per_client: Annotated[int, typer.Option(help="Detection keys of one receiver.")] = 2,
     jobs_per_client: Annotated[int, typer.Option(help="Unfinished requests of one receiver.")] = 64,
     waiting: Annotated[int, typer.Option(help="Requests that may wait while one computes.")] = 256,
-    keep: Annotated[float, typer.Option(help="Seconds that digests stay after they are done.")] = 86_400.0,
+    keep: Annotated[float, typer.Option(help="Seconds that digests stay, and keys that nobody uses.")] = 86_400.0,
     disk: Annotated[str, typer.Option(help="For everything in the store; keys beyond are refused.")] = "64GiB",
     shards: Annotated[
         int, typer.Option(min=1, help="Parts of the affine transform: results are kept after each; more cost a little.")

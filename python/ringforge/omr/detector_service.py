@@ -110,7 +110,7 @@ class Service(JobService):
             "detector": self._worker.describe(),
             "bulletins": [b for b in self._worker.bulletins() if b[0] >= request.first_bulletin],
             "keys": self._depot.keys(client),
-            "jobs": [_job(j) for j in self._depot.jobs(client)],
+            "jobs": [_job(j) for j in self.jobs.every(client)],
             "left": self._quota.left(call.client),
         }
         text = json.dumps(about).encode()
@@ -142,7 +142,8 @@ class Service(JobService):
                         self._threads, call, self._check_turns, ticket, lambda told: self._worker.check_key(path, told)
                     )
                     about = yield from working(work, pb.PutKeyReply())
-                    self._depot.keep_key(client, name, path, about)
+                    with self._changing:
+                        self._depot.keep_key(client, name, path, about)
             finally:
                 self._unplace(client)
         yield pb.PutKeyReply(key=bytes.fromhex(name))
@@ -173,11 +174,12 @@ class Service(JobService):
         request = only(requests, "DropKeyRequest")
         name = _name(request.key, wire.KEY_BYTES, "a detection key")
         client = call.client.hex()
-        self._depot.key(client, name)
-        for job in self._depot.jobs(client):
-            if job.request.key == name and job.state not in FINISHED:
-                raise BusyError(f"job {job.name} computes with this key: wait for it, or cancel it")
-        self._depot.drop_key(client, name)
+        with self._changing:
+            self._depot.key(client, name)
+            for job in self._depot.jobs(client):
+                if job.request.key == name and job.name in self.jobs.unended(client):
+                    raise BusyError(f"job {job.name} computes with this key: wait for it, or cancel it")
+            self._depot.drop(client, name)
         yield pb.DropKeyReply()
 
     def _serve_submit(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
@@ -196,8 +198,11 @@ class Service(JobService):
                 f"this detector knows no sealed bulletin {request.bulletin} with the digest {request.digest[:16]}: it "
                 "may see another board, or the bulletin is not sealed yet"
             )
+        client = call.client.hex()
         try:
-            job = self.jobs.submit(call.client.hex(), request, lambda: self._quota.charge(call.client, "bulletins", 1))
+            with self._changing:  # the key stays meanwhile
+                self._depot.used(client, request.key)
+                job = self.jobs.submit(client, request, lambda: self._quota.charge(call.client, "bulletins", 1))
         except OSError as e:
             raise BusyError(f"the detector cannot write ({e.strerror}): tell its operator, try again later") from None
         call.notes["job"] = job.name[:12]
@@ -229,7 +234,7 @@ class Service(JobService):
     def _serve_fetch(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
         request = only(requests, "FetchRequest")
         name = _name(request.job, wire.JOB_BYTES, "a job")
-        job = self._depot.job(call.client.hex(), name)
+        job = self.jobs.known(call.client.hex(), name)
         if job is None:
             raise _no_job(name)
         if job.state != "done":

@@ -72,7 +72,7 @@ class Jobs(jobs.Jobs[Job]):
         """
         self._depot.key(client, request.key)
         self._worker.steps(request)
-        return self.take(Job(client, request, changed=time.time()), charge)
+        return self.take(Job(client, request), charge)
 
     def still_there(self, job: Job) -> bool:
         steps = self._worker.steps(job.request)

@@ -315,6 +315,11 @@ class Door:
             code = next((c for kind, c in _STATUS if isinstance(e, kind)), grpc.StatusCode.INTERNAL)
             result = type(e).__name__
             refusal = (code, " ".join(str(e).split()), result)
+        except (OSError, MemoryError) as e:  # of the machine, for now; nobody's names of files
+            result = type(e).__name__
+            why_not = e.strerror if isinstance(e, OSError) and e.strerror else "it has no memory left for it"
+            text = f"the server cannot do this now ({why_not}): try again later, or tell its operator"
+            refusal = (grpc.StatusCode.UNAVAILABLE, text, "StorageError")
         except Exception as e:  # a fault of ours: the client hears that, the log where, nobody any contents
             where = e.__traceback__
             while where is not None and where.tb_next is not None:

@@ -4,8 +4,13 @@
 
     CLIENT/jobs/JOB.json          a request and how it stands
     incoming/                     what is on its way; emptied at the start
+    .clock                        the store's time (`clock.Mark`)
 
 CLIENT is a keyed hash of the client's token. What else there is of a client is the service's own.
+
+Ages are those of a `clock.Clock`: setting the wall clock makes nothing old. After another boot of the machine only its
+uptime counts, so things stay for longer than was said rather than for less. When a key was last used is the time of its
+file, which needs no room to be written.
 """
 
 from __future__ import annotations
@@ -16,13 +21,14 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
 from ringforge.errors import Error, FormatError, ParameterError
 from ringforge.files import writing
+from ringforge.serving.clock import Clock, Mark
 from ringforge.serving.jobs import FINISHED, UNFINISHED, Job
 
 #: Bytes of a file of JSON.
@@ -35,14 +41,14 @@ class Depot(abc.ABC, Generic[J]):
     """A service's directory. One process at a time has it.
 
     Args:
-        path: made if there is none. server: what messages call the service.
+        path: made if there is none. server: what messages call the service. clock: for tests.
 
     Raises:
         Error: another process has it. OSError: it cannot be written.
     """
 
-    def __init__(self, path: str | Path, server: str) -> None:
-        self.path, self._server = Path(path), server
+    def __init__(self, path: str | Path, server: str, clock: Clock | None = None) -> None:
+        self.path, self._server, self.clock = Path(path), server, clock or Clock()
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._lock: IO[bytes] = (self.path / ".lock").open("ab")
         try:
@@ -55,14 +61,88 @@ class Depot(abc.ABC, Generic[J]):
         self._incoming = self.path / "incoming"
         shutil.rmtree(self._incoming, ignore_errors=True)
         self._incoming.mkdir(mode=0o700)
+        for part in self.path.glob("*/*/.*.part"):  # of a process that was killed while it wrote
+            part.unlink(missing_ok=True)
+        mark = None
+        with contextlib.suppress(OSError):
+            mark = Mark.from_json((self.path / ".clock").read_bytes()[:MAX_JSON])
+        self.clock.resume(mark, believe_wall=False)
+        self._keep_time()
 
     @abc.abstractmethod
     def read_job(self, client: str, values: dict[str, Any]) -> J:
         """A job from what `keep_job` wrote, the client left out. May raise any error for what is none."""
 
     @abc.abstractmethod
+    def forget(self, job: J) -> None:
+        """Removes a job with all that it has."""
+
+    @abc.abstractmethod
+    def key_files(self, client: str) -> dict[str, Path]:
+        """The files whose times say when each of a client's keys was used last, by the key's name."""
+
+    @abc.abstractmethod
+    def keys_of(self, job: J) -> tuple[str, ...]:
+        """Names of the keys that a job needs."""
+
+    @abc.abstractmethod
+    def drop(self, client: str, key: str) -> None:
+        """Forgets a key, with all that was computed with it."""
+
+    def clean(self, job: J) -> None:
+        """Removes what a job that has ended needs no more."""
+
+    # ---- ages ----
+
+    def _keep_time(self) -> None:
+        with contextlib.suppress(OSError):  # the next time will do
+            write(self.path / ".clock", self.clock.mark().to_json())
+
+    def touch(self, path: Path) -> None:
+        """Notes that a file is used now."""
+        now = self.clock()
+        with contextlib.suppress(OSError):
+            os.utime(path, (now, now))
+
+    def used(self, client: str, *keys: str) -> None:
+        """Notes that keys are used now."""
+        files = self.key_files(client)
+        for key in keys:
+            if key in files:
+                self.touch(files[key])
+
     def sweep(self, before: float) -> int:
         """Removes jobs that ended and have not changed since, and what nobody needs any more; returns how many jobs."""
+        self._keep_time()
+        count = 0
+        for job in self.jobs():
+            if job.state in FINISHED and job.changed < before:
+                self.forget(job)
+                count += 1
+            elif job.state in FINISHED:
+                self.clean(job)
+        return count
+
+    def expire(self, before: float, busy: Container[str]) -> int:
+        """Removes keys that were not used since, with the jobs that have ended and used them; returns how many.
+
+        Args:
+            busy: clients with requests under way, or keys that come: theirs stay.
+        """
+        count = 0
+        for client in self.clients():
+            if client in busy:
+                continue
+            last: dict[str, float] = {}
+            for job in self.jobs(client):
+                for key in self.keys_of(job):
+                    at = job.changed if job.state in FINISHED else float("inf")
+                    last[key] = max(at, last.get(key, 0.0))
+            for key, path in self.key_files(client).items():
+                if max(path.stat().st_mtime, last.get(key, 0.0)) < before:
+                    self.drop(client, key)
+                    count += 1
+        return count
 
     def close(self) -> None:
         """Lets another process have the directory."""
@@ -88,7 +168,11 @@ class Depot(abc.ABC, Generic[J]):
 
     def bytes_of(self, client: str) -> int:
         """What a client's things take on the disk."""
-        return sum(p.stat().st_size for p in (self.path / client).rglob("*") if p.is_file())
+        total = 0
+        for path in (self.path / client).rglob("*"):
+            with contextlib.suppress(FileNotFoundError):  # gone meanwhile
+                total += path.stat().st_size if path.is_file() else 0
+        return total
 
     # ---- jobs ----
 
@@ -122,7 +206,7 @@ class Depot(abc.ABC, Generic[J]):
 
     def keep_job(self, job: J) -> None:
         """Writes down how a job stands."""
-        values = asdict(job)
+        values = {**asdict(job), "changed": self.clock()}
         del values["client"]
         write(self._of(job.client, "jobs") / f"{job.name}.json", dumped(values))
 

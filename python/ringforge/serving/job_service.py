@@ -29,7 +29,7 @@ class Kept(Protocol):
 
     @property
     def keep_seconds(self) -> float:
-        """How long results are kept."""
+        """How long results are kept, and keys that nobody uses."""
 
     @property
     def disk(self) -> int:
@@ -103,12 +103,16 @@ class JobService(service.Service):
     def housekeeping(self) -> None:
         """To be called now and then: forgets what is too old."""
         super().housekeeping()
+        with self._log.trouble("tend"):
+            self.jobs.tend()
         if time.monotonic() - self._swept >= min(_SWEEP_SECONDS, self._kept.keep_seconds):
             self._swept = time.monotonic()
             with self._log.trouble("sweep"), self._changing:
-                count = self._depot.sweep(time.time() - self._kept.keep_seconds)
-                if count:
-                    self._log("expired", jobs=count)
+                before = self._depot.clock() - self._kept.keep_seconds
+                jobs = self._depot.sweep(before)
+                keys = self._depot.expire(before, {*self.jobs.clients(), *(c for c, n in self._arriving.items() if n)})
+                if jobs or keys:
+                    self._log("expired", jobs=jobs, keys=keys)
 
     def finish(self, seconds: float) -> bool:
         """Waits for the step under way, which belongs to no call; returns whether it has ended."""

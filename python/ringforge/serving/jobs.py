@@ -4,12 +4,16 @@
 
 A request is written down before it is acknowledged, so that work goes on after a restart, whatever ended the process.
 What is computed, and what is kept of it on the way, is the service's own (`Jobs.compute`).
+
+No write that fails loses a request. What stands in its way for a moment only (a full disk, no memory, no file
+descriptors, workers that fail) holds it: on the disk it goes on waiting, who watches it is told why, and `tend` begins
+it again, as does who asks again. An end that cannot be written down is known here, and written when there is room; the
+next process finds a request that waits, and works it off again.
 """
 
 from __future__ import annotations
 
 import abc
-import contextlib
 import dataclasses
 import itertools
 import os
@@ -19,7 +23,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import KW_ONLY, dataclass
 from typing import Generic, Protocol, TypeVar
 
-from ringforge.errors import ClusterError, Error
+from ringforge.errors import ClusterError, Error, StorageError
 from ringforge.serving.calls import WORKERS_FAILED, Log, why
 from ringforge.serving.sessions import BusyError, Turns
 from ringforge.serving.status import Task
@@ -39,7 +43,7 @@ class Progress:
         state: of `UNFINISHED` or `FINISHED`. waiting: requests to be computed before it.
         stage: that is under way, or was last. done, steps: steps finished, of how many.
         fraction: of the work. seconds_left: as far as it can be told, else -1.
-        error: name of its kind, and text, when it failed.
+        error: name of its kind, and text, when it failed or is held.
     """
 
     state: str
@@ -57,8 +61,8 @@ class Job(abc.ABC):
     """A request, and how it stands.
 
     Attributes:
-        client: whose. state: of `UNFINISHED` or `FINISHED`. error: name of its kind, and text. changed: seconds since
-        1970.
+        client: whose. state: of `UNFINISHED` or `FINISHED`. error: name of its kind, and text.
+        changed: when it was written down, by the clock of the store.
     """
 
     client: str
@@ -88,6 +92,12 @@ class Store(Protocol[J]):
     def keep_job(self, job: J) -> None:
         """Writes down how a job stands."""
 
+    def forget(self, job: J) -> None:
+        """Removes a job with all that it has."""
+
+
+#: Seconds after which a held request is begun again: at first, and at the most; twice as many each time.
+_PAUSE, _LONGEST = 1.0, 600.0
 
 #: Takes how a job stands; returns whether to go on.
 Tell = Callable[[Progress], bool]
@@ -96,12 +106,28 @@ Tell = Callable[[Progress], bool]
 class _Running(Generic[J]):
     """A job that is not finished, as this process sees it."""
 
-    def __init__(self, job: J) -> None:
-        self.job = job
+    def __init__(self, job: J, pause: float = _PAUSE) -> None:
+        self.job, self.pause = job, pause
         self.ticket: object | None = None
         self.cancelled = threading.Event()
         self.progress = Progress(job.state)
         self.begun = 0.0
+
+
+@dataclass
+class _Held(Generic[J]):
+    """A job that could not go on, and is begun again.
+
+    error: as of `Progress`; none if nothing has failed yet. due: by the monotonic clock. pause: before that.
+    """
+
+    job: J
+    error: tuple[str, str]
+    due: float
+    pause: float
+
+    def progress(self) -> Progress:
+        return Progress("failed" if self.error[1] else "waiting", error=self.error)
 
 
 class Jobs(abc.ABC, Generic[J]):
@@ -117,6 +143,8 @@ class Jobs(abc.ABC, Generic[J]):
         self.turns = Turns(waiting, at_once)
         self._changed = threading.Condition()
         self._running: dict[tuple[str, str], _Running[J]] = {}
+        self._held: dict[tuple[str, str], _Held[J]] = {}
+        self._unwritten: dict[tuple[str, str], J] = {}  # ended, which the disk does not know
         self._stopping = threading.Event()
 
     @abc.abstractmethod
@@ -137,57 +165,136 @@ class Jobs(abc.ABC, Generic[J]):
 
     def resume(self) -> int:
         """Takes up what was not finished when the last process ended; returns how many requests that are."""
-        unfinished = [j for j in self._store.jobs() if j.state in UNFINISHED]
-        for job in unfinished:
-            with self._log.trouble("resume"):
-                self._begin(dataclasses.replace(job, state="waiting"))
+        unfinished = [dataclasses.replace(j, state="waiting") for j in self._store.jobs() if j.state in UNFINISHED]
+        with self._changed:
+            for job in unfinished:
+                self._hold(job)
+                self._again(job.client, job.name)
         return len(unfinished)
 
     def take(self, job: J, charge: Callable[[], None]) -> J:
-        """Writes a request down and sees to it; one that is there already is not begun anew.
+        """Writes a request down and sees to it; one that is there already is not begun anew, unless it is held.
 
         Args:
             charge: counts it against the client's quota; not called for a request that is there, unless it failed.
+                It comes after the request is written down, so that what cannot be written is not charged.
 
         Raises:
-            BusyError: too many are waiting, of all clients or of this one.
+            BusyError: too many are waiting, of all clients or of this one. OSError: it cannot be written down.
         """
         with self._changed:
-            known = self._store.job(job.client, job.name)
-            if known is not None and (known.state in UNFINISHED or self.still_there(known)):
+            known = self.known(job.client, job.name)
+            if known is not None and known.state in UNFINISHED:
+                self._again(job.client, job.name)
                 return known
-            mine = [r for (who, _), r in self._running.items() if who == job.client]
-            if len(mine) >= self._each:
+            if known is not None and self.still_there(known):
+                return known
+            mine = sum(who == job.client for who, _ in [*self._running, *self._held])
+            if mine >= self._each:
                 raise BusyError(
-                    f"this client has {len(mine)} requests under way, of {self._each} that it may: wait for one, or "
+                    f"this client has {mine} requests under way, of {self._each} that it may: wait for one, or "
                     "cancel it"
                 )
-            charge()
-            self._begin(job)
+            running = self._enter(job)
+            try:
+                self._store.keep_job(job)
+                try:
+                    charge()
+                except BaseException:
+                    self._take_back(job, known)
+                    raise
+            except BaseException:
+                self.turns.leave(running.ticket)
+                raise
+            self._unwritten.pop((job.client, job.name), None)
+            self._start(running)
             return job
 
-    def _begin(self, job: J) -> None:
-        running = _Running[J](job)
+    def _take_back(self, job: J, known: J | None) -> None:
+        """Makes a request what it was before it was written down."""
+        if known is not None:
+            self._write_end(known)
+        else:
+            with self._log.trouble("forget"):
+                self._store.forget(job)
+
+    def _enter(self, job: J, pause: float = _PAUSE) -> _Running[J]:
+        running = _Running[J](job, pause)
         about = self.alone(job)
         running.ticket = self.turns.enter(bytes.fromhex(job.client), None if about is None else (job.client, about))
+        return running
+
+    def _start(self, running: _Running[J]) -> None:
+        """Begins a request that is written down."""
+        job = running.job
+        self._running[job.client, job.name] = running
+        self._held.pop((job.client, job.name), None)
+        spawn(lambda: self._work(running))
+
+    def _hold(self, job: J, error: tuple[str, str] = ("", ""), pause: float = _PAUSE) -> None:
+        self._held[job.client, job.name] = _Held(job, error, time.monotonic() + pause, min(2 * pause, _LONGEST))
+
+    def _again(self, client: str, name: str) -> None:
+        """Begins a held request, if there is a place for it."""
+        held = self._held.get((client, name))
+        if held is None or self.stopped:
+            return
         try:
-            self._store.keep_job(job)
-            self._running[job.client, job.name] = running
-            spawn(lambda: self._work(running))
-        except BaseException:
-            self._running.pop((job.client, job.name), None)
-            self.turns.leave(running.ticket)
-            raise
+            running = self._enter(held.job, held.pause)
+        except BusyError:
+            held.error, held.due = ("", ""), time.monotonic() + _PAUSE
+            return
+        self._start(running)
+
+    def tend(self) -> None:
+        """Begins held requests whose time has come, and writes down ends that could not be written; to be called now
+        and then.
+        """
+        with self._changed:
+            for key, job in list(self._unwritten.items()):
+                if self._store.job(*key) is None:  # dropped with its keys
+                    del self._unwritten[key]
+                else:
+                    self._write_end(job)
+            for client, name in [key for key, held in self._held.items() if held.due <= time.monotonic()]:
+                self._again(client, name)
+
+    def known(self, client: str, name: str) -> J | None:
+        """A client's request as it stands, which the disk may not know yet."""
+        with self._changed:
+            ended = self._unwritten.get((client, name))
+            found = self._store.job(client, name) if ended is None else ended
+            if found is not None and found.state in UNFINISHED and (client, name) not in self._running:
+                self._held.setdefault((client, name), _Held(found, ("", ""), 0.0, _PAUSE))
+            return found
+
+    def every(self, client: str) -> list[J]:
+        """All requests of a client, as `known`; those that are held have failed for now."""
+        with self._changed:
+            found = [self._unwritten.get((client, j.name), j) for j in self._store.jobs(client)]
+            errors = {name: held.error for (who, name), held in self._held.items() if who == client and held.error[1]}
+        return [dataclasses.replace(j, state="failed", error=errors[j.name]) if j.name in errors else j for j in found]
+
+    def clients(self) -> set[str]:
+        """Clients that have requests under way or held."""
+        with self._changed:
+            return {client for client, _ in [*self._running, *self._held, *self._unwritten]}
+
+    def unended(self, client: str) -> set[str]:
+        """Names of a client's requests that are under way or held."""
+        with self._changed:
+            return {name for who, name in [*self._running, *self._held] if who == client}
 
     def cancel(self, client: str, name: str) -> bool:
         """Ends a request that is not finished, soon; says whether there was one."""
         with self._changed:
-            running = self._running.get((client, name))
-            if running is None:
-                return False
-            running.cancelled.set()
+            running, held = self._running.get((client, name)), self._held.pop((client, name), None)
+            if running is not None:
+                running.cancelled.set()
+            elif held is not None:
+                self._write_end(dataclasses.replace(held.job, state="cancelled"))
             self._changed.notify_all()
-            return True
+            return running is not None or held is not None
 
     def progress(self, client: str, name: str) -> Progress | None:
         """How a client's request stands; None if it has no such."""
@@ -196,7 +303,11 @@ class Jobs(abc.ABC, Generic[J]):
             if running is not None:
                 ahead = self.turns.ahead(running.ticket) if running.progress.state == "waiting" else 0
                 return dataclasses.replace(running.progress, waiting=ahead)
-        job = self._store.job(client, name)
+            held = self._held.get((client, name))  # needs no file
+            job = self.known(client, name) if held is None else held.job
+            held = self._held.get((client, name))
+        if held is not None:
+            return held.progress()
         if job is None:
             return None
         fraction = 1.0 if job.state == "done" else 0.0
@@ -221,48 +332,68 @@ class Jobs(abc.ABC, Generic[J]):
         return not running.cancelled.is_set() and not self._stopping.is_set()
 
     def _work(self, running: _Running[J]) -> None:
-        job = running.job
+        job, trouble = running.job, ("", "")
         try:
             if self.turns.wait(running.ticket, lambda: self._going_on(running)):
                 running.begun = time.monotonic()
                 job = self.compute(running.job, lambda now: self._tell(running, now))
             elif running.cancelled.is_set():
                 job = dataclasses.replace(job, state="cancelled")
-        except (Error, OSError) as e:
+        except Exception as e:
             if isinstance(e, Error) and not self._going_on(running):
                 return
             if isinstance(e, ClusterError):
                 self._log("job", result="ClusterError", job=job.name[:12], why=why(e))
-                e = Error(WORKERS_FAILED)
-            kind = type(e).__name__
-            text = str(e) if isinstance(e, Error) else f"{self._server} cannot write ({e.strerror}): tell its operator"
-            job = dataclasses.replace(job, state="failed", error=(kind, text[:600]))
-        except Exception as e:
-            where = e.__traceback__
-            while where is not None and where.tb_next is not None:
-                where = where.tb_next
-            at = f"{os.path.basename(where.tb_frame.f_code.co_filename)}:{where.tb_lineno}" if where else ""
-            self._log("job", result=f"fault {type(e).__name__} at {at}", job=job.name[:12])
-            job = dataclasses.replace(
-                job, state="failed", error=("Error", f"{self._server} failed; its log says where")
-            )
+            if _passing(e):
+                trouble = self._trouble(e)
+                return
+            if isinstance(e, Error | OSError):
+                error = type(e).__name__, str(e) if isinstance(e, Error) else self._trouble(e)[1]
+            else:
+                self._log("job", result=f"fault {type(e).__name__} at {_place(e)}", job=job.name[:12])
+                error = "Error", f"{self._server} failed; its log says where"
+            job = dataclasses.replace(job, state="failed", error=(error[0], error[1][:600]))
         finally:
-            self._end(running, job)
+            self._end(running, job, trouble)
 
-    def _end(self, running: _Running[J], job: J) -> None:
+    def _trouble(self, e: BaseException) -> tuple[str, str]:
+        """What clients hear of what keeps a request from going on for now."""
+        if isinstance(e, ClusterError):
+            return "Error", WORKERS_FAILED
+        if isinstance(e, OSError):
+            what = f"{self._server} cannot write ({e.strerror}): tell its operator"
+        elif isinstance(e, StorageError):
+            what = str(e)
+        else:
+            what = f"{self._server} has no memory left for it now: tell its operator"
+        return "StorageError", f"{what[:400]}; it goes on by itself when that is over, or at once when asked for again"
+
+    def _end(self, running: _Running[J], job: J, trouble: tuple[str, str]) -> None:
         if running.cancelled.is_set() and job.state == "waiting":
             job = dataclasses.replace(job, state="cancelled")
-        stopped = job.state == "waiting"  # by the process's end: the next one goes on
-        if not stopped:
-            self._log("job", client=job.client[:12], job=job.name[:12], result=job.state, kind=job.error[0])
         with self._changed:  # who asks again finds it under way, or ended and gone
-            if not stopped:
-                job = dataclasses.replace(job, changed=time.time())
-                with contextlib.suppress(OSError):  # no room even for that: the next process tries again
-                    self._store.keep_job(job)
-            self.turns.leave(running.ticket)
-            del self._running[job.client, job.name]
-            self._changed.notify_all()
+            try:
+                if job.state != "waiting":
+                    self._log("job", client=job.client[:12], job=job.name[:12], result=job.state, kind=job.error[0])
+                    self._write_end(job)
+                elif trouble[1]:
+                    self._log("job", client=job.client[:12], job=job.name[:12], result="held", kind=trouble[0])
+                    self._hold(job, trouble, running.pause)
+                # Else it was stopped by the process's end: the next one goes on.
+            finally:
+                self.turns.leave(running.ticket)
+                del self._running[job.client, job.name]
+                self._changed.notify_all()
+
+    def _write_end(self, job: J) -> None:
+        """Writes down how a job has ended, or keeps in mind that it has."""
+        self._unwritten[job.client, job.name] = job
+        try:
+            self._store.keep_job(job)
+        except (Error, OSError, MemoryError) as e:
+            self._log("job", job=job.name[:12], result="not written", kind=type(e).__name__)
+        else:
+            del self._unwritten[job.client, job.name]
 
     def _tell(self, running: _Running[J], progress: Progress) -> bool:
         with self._changed:
@@ -275,6 +406,8 @@ class Jobs(abc.ABC, Generic[J]):
     def stop(self) -> None:
         """Ends what is computed. Unfinished requests stay written down."""
         self._stopping.set()
+        with self._log.trouble("stop"):
+            self.tend()
         with self._changed:
             self._changed.notify_all()
 
@@ -301,6 +434,19 @@ class Jobs(abc.ABC, Generic[J]):
         """Requests under way."""
         with self._changed:
             return len(self._running)
+
+
+def _passing(e: BaseException) -> bool:
+    """Whether what ended a request may be over by itself, or when an operator has seen to it."""
+    return isinstance(e, OSError | MemoryError | StorageError | ClusterError) and not isinstance(e, FileNotFoundError)
+
+
+def _place(e: BaseException) -> str:
+    """Where a fault of ours arose; nothing of what it was about."""
+    where = e.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    return f"{os.path.basename(where.tb_frame.f_code.co_filename)}:{where.tb_lineno}" if where else ""
 
 
 def _alike(a: Progress, b: Progress | None) -> bool:

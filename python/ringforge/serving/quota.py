@@ -3,6 +3,10 @@
 """What each client may ask for in a day. The counts are in a SQLite file, so a restart forgets nothing.
 
 Everything is charged before any work is done, and is not given back when the work is cancelled.
+
+Days are those of a `clock.Clock`, whose mark is in the file too: setting the wall clock refills nothing, neither while
+a service runs nor when it is started again. After another boot of the machine the days between are not known: what
+was used on the last day that was counted is then still used today, and a new day begins at the next midnight.
 """
 
 from __future__ import annotations
@@ -13,11 +17,11 @@ import hmac
 import secrets
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ringforge.errors import Error, FormatError, ParameterError
+from ringforge.serving.clock import Clock, Mark
 
 #: Seconds to wait for another process that writes, or for another thread.
 _BUSY_SECONDS = 5.0
@@ -45,7 +49,7 @@ class Quota:
         path: of the file; made if there is none.
         limits: for each kind, how much one client may ask for in a day.
         words: what messages call a kind, where that is not its name.
-        clock: seconds since 1970; for tests.
+        clock: for tests; a function stands for a wall clock and an uptime that agree.
 
     Raises:
         ParameterError: a limit below 0. FormatError: the file is no quota file. QuotaFileError: it cannot be written.
@@ -55,7 +59,7 @@ class Quota:
         self,
         path: str | Path,
         limits: Mapping[str, int],
-        clock: Callable[[], float] = time.time,
+        clock: Clock | Callable[[], float] | None = None,
         words: Mapping[str, str] | None = None,
     ) -> None:
         for kind, limit in limits.items():
@@ -63,24 +67,25 @@ class Quota:
                 raise ParameterError(f"a daily quota of {limit} for {kind}: 0 is the least, and lets nobody ask")
         self.limits = {kind: min(limit, (1 << 63) - 1) for kind, limit in limits.items()}
         self._words = dict(words or {})
-        self._clock = clock
+        self._clock = Clock() if clock is None else clock if isinstance(clock, Clock) else Clock(clock, clock)
         self._lock = threading.Lock()
         path = Path(path)
         self._name = path.name
-        if not path.exists():
-            with contextlib.suppress(FileExistsError):
-                path.touch(mode=0o600, exist_ok=False)
         try:
+            if not path.exists():
+                with contextlib.suppress(FileExistsError):
+                    path.touch(mode=0o600, exist_ok=False)
             self._database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             self._key = self._open()
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.execute(
                 "SELECT count(*) FROM secret"
             ).fetchone()  # makes the log's index while there is room
-        except sqlite3.OperationalError as e:
+        except (sqlite3.OperationalError, OSError) as e:
+            why = e.strerror if isinstance(e, OSError) else e
             raise QuotaFileError(
-                f"{path.name} cannot be used for counting ({e}): see to the file, its directory and the disk, or name "
-                "another with --quota-file"
+                f"{path.name} cannot be used for counting ({why}): see to the file, its directory and the disk, or "
+                "name another with --quota-file"
             ) from None
         except (sqlite3.DatabaseError, UnicodeDecodeError, FormatError) as e:
             raise FormatError(
@@ -106,7 +111,30 @@ class Quota:
             rows = db.execute("SELECT value FROM secret").fetchall()
             if [type(value) for row in rows for value in row] != [bytes] or len(rows[0][0]) != _KEY_BYTES:
                 raise FormatError("its key is damaged")
+            self._resume(db)
             return bytes(rows[0][0])
+
+    def _resume(self, db: sqlite3.Connection) -> None:
+        """Goes on with the file's time. Earlier releases wrote none, and let this table be."""
+        db.execute("CREATE TABLE IF NOT EXISTS clock (boot TEXT PRIMARY KEY, offset REAL NOT NULL, seen REAL NOT NULL)")
+        marks = [Mark.checked(*row) for row in db.execute("SELECT boot, offset, seen FROM clock")]
+        (last,) = db.execute("SELECT max(day) FROM used").fetchone()
+        if None in marks or not isinstance(last, int | None) or not -1 < (last or 0) < 1 << 32:
+            raise FormatError("its days are damaged")
+        found = max((m for m in marks if m is not None), key=lambda m: m.seen, default=None)
+        if found is None and last is not None:  # of an earlier release
+            found = Mark("", 0.0, float(last * _DAY))
+        known = self._clock.resume(found, believe_wall=True)
+        if not known and last is not None and last < self._today():
+            db.execute("DELETE FROM used WHERE day < ?", (last,))
+            db.execute("UPDATE used SET day = ?", (self._today(),))
+        if found is None or not known:
+            db.execute("DELETE FROM clock")
+            self._seen(db)
+
+    def _seen(self, db: sqlite3.Connection) -> None:
+        m = self._clock.mark()
+        db.execute("INSERT OR REPLACE INTO clock VALUES (?, ?, ?)", (m.boot, m.offset, m.seen))
 
     @contextlib.contextmanager
     def _working(self) -> Iterator[sqlite3.Connection]:
@@ -194,6 +222,7 @@ class Quota:
                 "ON CONFLICT (client, day, kind) DO UPDATE SET count = count + excluded.count",
                 (client, today, kind, count),
             )
+            self._seen(db)
 
     def close(self) -> None:
         """Closes the file."""

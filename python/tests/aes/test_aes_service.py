@@ -229,7 +229,7 @@ def test_jobs_are_cancelled_and_keys_dropped(folder: Path, slow: Callable[[str],
         with pytest.raises(MissingKeyError, match="no set"):
             c.submit(*names, wire.BLOCKS, folder / "b")
         c.drop(names[0])
-        assert not [p for p in found.store.rglob("*") if p.is_file() and p.name not in (".lock",)]
+        assert not [p for p in found.store.rglob("*") if p.is_file() and p.name not in (".lock", ".clock")]
 
 
 def test_streams_are_looked_at(folder: Path) -> None:

@@ -3,7 +3,8 @@
 """A detector whose steps are hashes, as a process: `python -m tests.omr.detector_process FOLDER PORT SECONDS`.
 
 Every step takes so many seconds. It is told of as others are. Events go to standard error. With FILE_BYTES in the
-environment no file gets larger; with HOLD, a folder, a step begins when there is a file of its stage's name.
+environment no file gets larger; with HOLD, a folder, a step begins when there is a file of its stage's name; BULLETINS
+is the quota of a day.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import time
 from pathlib import Path
 
+from ringforge.errors import Error
 from ringforge.omr.depot import Depot
 from ringforge.omr.detector_service import Service
 from ringforge.omr.steps import Step
@@ -38,8 +40,12 @@ if __name__ == "__main__":
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
     log = Log(sys.stderr)
     limits = Limits(grace_seconds=5)
-    quota = Quota(folder / "quota.sqlite", {"bulletins": 100})
-    service = Service(HashWorker(pace=slowly), Depot(folder / "store"), quota, limits, log=log)
+    try:
+        quota = Quota(folder / "quota.sqlite", {"bulletins": int(os.environ.get("BULLETINS", "100"))})
+        depot = Depot(folder / "store")
+    except (Error, OSError) as e:  # as the command line does
+        sys.exit(f"error: {e}")
+    service = Service(HashWorker(pace=slowly), depot, quota, limits, log=log)
     published = Published(service, "omr detect", {"set": "hashes"}, "0", log, beats=True)
     running = Running(service, f"127.0.0.1:{port}")
     published.start(f"127.0.0.1:{running.port}")

@@ -92,7 +92,7 @@ def _check_full(out: str, err: str) -> None:
     assert int(entries) == int(readable) >= int(done) > 0
 
 
-@pytest.mark.parametrize("size", [400_000, 1_500_000])
+@pytest.mark.parametrize("size", [450_000, 1_500_000])
 def test_a_file_that_may_not_grow(tmp_path: Path, size: int) -> None:
     process = script(FULL, tmp_path, "board.sqlite", str(size))
     _check_full(*process.communicate(timeout=120))

@@ -60,7 +60,7 @@ def raw(found: Loop, method: str, *messages: Any) -> None:
 
 
 def store_files(found: Loop) -> list[Path]:
-    return [p for p in found.depot.path.rglob("*") if p.is_file() and p.name != ".lock"]
+    return [p for p in found.depot.path.rglob("*") if p.is_file() and p.name not in (".lock", ".clock")]
 
 
 # ---- a whole run ----
