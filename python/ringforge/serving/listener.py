@@ -129,7 +129,9 @@ class Running:
         """Make a call as a client would, on a connection of its own."""
         options = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_http_proxy", 0), ("grpc.enable_retries", 0)]
         with grpc.insecure_channel(self._inside, options) as channel:
-            ready = channel.unary_unary(f"/{self.service.name}/{READY}", health_pb2.HealthCheckRequest.SerializeToString)
+            ready = channel.unary_unary(
+                f"/{self.service.name}/{READY}", health_pb2.HealthCheckRequest.SerializeToString
+            )
             try:
                 ready(health_pb2.HealthCheckRequest(), timeout=seconds, metadata=self.service.probe_metadata)
             except grpc.RpcError as e:

@@ -107,7 +107,12 @@ def _connections(
 def garbage(service: Service, over: Over) -> None:
     """Random bytes, and random frames after a proper beginning."""
     preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-    start = [b"", preface, b"POST /run HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"]
+    start = [
+        b"",
+        preface,
+        b"POST /run HTTP/1.1\r\nHost: 127.0.0.1\r\n",
+        b"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+    ]
     _connections(service.port, over, 20, lambda: random.choice(start) + random.randbytes(2000), 0.5)
 
 

@@ -266,8 +266,9 @@ def test_readiness_of_local_services_is_a_request(tmp_path: Path) -> None:
     """`matmul serve` at SIGSTOP answers nobody; what it says of itself is asked by a request like a client's."""
     program = matmul.trace("matmul-a-128", lambda A, B: A @ B, {"A": (3, 4), "B": (4, 3)})
     program.save(tmp_path / "program.json")
+    words = ("--program", "program.json", "--folder", "room")
     child = subprocess.Popen(
-        [sys.executable, "-m", "ringforge.cli", "matmul", "serve", "--program", "program.json", "--folder", "room", "--metrics", "0"],
+        [sys.executable, "-m", "ringforge.cli", "matmul", "serve", *words, "--metrics", "0"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         env=environment(RINGFORGE_RUNTIME_DIR=str(tmp_path / "run")),

@@ -36,7 +36,7 @@ def check(address: str) -> Any:
 
 
 def test_silent_streams_of_strangers_take_no_check_away(tmp_path: Path) -> None:
-    """Three connections with 90 streams each, of checks, of watches, and of calls, all silent: 40 checks, 40 answers."""
+    """Three connections with 90 streams each, of checks, watches and calls, all silent: 40 checks, 40 answers."""
     with loopback.loop(tmp_path, LIMITS, tokens=Tokens(["a" * 32])) as loop, contextlib.ExitStack() as held:
         for service, method in ((health.SERVICE, "Check"), (health.SERVICE, "Watch"), (wire.SERVICE, "Query")):
             for _ in range(3):
