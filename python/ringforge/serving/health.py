@@ -31,7 +31,7 @@ _Serving = pb.HealthCheckResponse.ServingStatus
 
 
 class _Places:
-    """Calls under way. One that waits for its peer, to send a message or take one, goes when another needs the place."""
+    """Calls under way. One that waits for its peer, to send or take a message, goes when another needs the place."""
 
     def __init__(self, most: int) -> None:
         self._most, self._lock = most, threading.Lock()

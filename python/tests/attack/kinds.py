@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Attacks on a service of this machine. Each goes on until it is told that it is over, and is bounded by its numbers."""
+"""Attacks on a service of this machine. Each goes on until told that it is over, bounded by its numbers."""
 
 from __future__ import annotations
 
