@@ -39,7 +39,7 @@ from ringforge.serving.access import AccessError, Tokens, peer_identity
 from ringforge.serving.limits import Limits
 from ringforge.serving.meter import Meter
 from ringforge.serving.quota import QuotaError, QuotaFileError
-from ringforge.serving.sessions import BusyError
+from ringforge.serving.sessions import BusyError, share
 from ringforge.threads import spawn
 
 #: Trailing metadata that names the kind of a refusal.
@@ -68,8 +68,8 @@ _STATUS: list[tuple[type[Exception], grpc.StatusCode]] = [
 #: Seconds within which refusals of one kind share a line of the log, so that nobody can fill it.
 _SHARED_SECONDS = 1.0
 
-#: Calls beyond the limit of all clients that go on at the most: one of each client that has no other.
-_FIRST_CALLS = 256
+#: Calls beyond the limit of all clients, at the most: what clients have of their shares when others have taken more.
+_BEYOND = 256
 
 #: Metadata by which the service's own look at its front door is known, and the client that it is.
 PROBE_KEY, PROBE_CLIENT = "ringforge-probe", b"the own look"
@@ -367,8 +367,9 @@ class Door:
             have, every = self._calls.get(client, 0), sum(self._calls.values())
             if have >= each:
                 raise BusyError(f"this client has {each} calls under way already, the most it may: wait for them")
-            # Others may have all: a client without a call has one more, so that a few cannot keep it out.
-            if every >= most and (have or every >= most + _FIRST_CALLS):
+            # Others may have taken all: a client has its share all the same, so that they cannot keep it out.
+            fair = have < share(most, len(self._calls.keys() - {client}))
+            if every >= most and (not fair or every >= most + _BEYOND):
                 raise BusyError(f"this server has {most} calls under way already, the most it takes: try again later")
             self._calls[client] = have + 1
 

@@ -22,6 +22,11 @@ SESSION_BYTES = 16
 _REMEMBERED = 4096
 
 
+def share(most: int, others: int) -> int:
+    """Return how many of what there is a client may have beside others that have some, whatever these have taken."""
+    return max(1, most // (others + 1))
+
+
 class BusyError(Error):
     """The service is at one of its limits; the message names the limit, and when to come again."""
 
@@ -29,7 +34,7 @@ class BusyError(Error):
 #: Seconds for which a session that is its client's only one is left alone, when there are more clients than places.
 TURN_SECONDS = 10.0
 
-#: Sessions and queries beyond the limit of all clients, at the most: the first of each client that has no other.
+#: Sessions and queries beyond the limit of all clients, at the most: parts of shares of which others have taken more.
 _FIRST = 1024
 
 #: Seconds to wait for memory that others have been told to give back.
@@ -150,8 +155,8 @@ class Sessions:
     """The keys of all clients, each under 16 random bytes that only its client has, and forgotten when idle.
 
     When all places are taken, who needs one gets it from the client with most sessions, if that one keeps more than who
-    needs it has: the one that was idle for longest is closed. A client without a session always gets one: beyond the
-    limit, if the others' are all in use. With more clients than places, a session that was idle for `TURN_SECONDS`
+    needs it has: the one that was idle for longest is closed. A client always gets its `share`, one at least: beyond
+    the limit, if the others' are all in use. With more clients than places, a session that was idle for `TURN_SECONDS`
     goes, though it is its client's only one.
 
     Args:
@@ -188,7 +193,8 @@ class Sessions:
             if mine >= self._each:
                 raise self._full("this client has", mine, self._each)
             evicted = self._evict_for(client, every) if len(every) >= self.most else None
-            if len(every) >= self.most and evicted is None and (mine or len(every) >= self.most + _FIRST):
+            fair = mine < share(self.most, len({*every} - {client})) and len(every) < self.most + _FIRST
+            if len(every) >= self.most and evicted is None and not fair:
                 raise self._full("this server has", len(every), self.most)
             self._opening.append(client)
         if evicted is not None:
@@ -314,7 +320,7 @@ class Turns:
 
     Within one client, first come, first served. So a client with many queries holds up its own, not others'. Queries
     that must not compute at the same time take no turn of others' while they wait for each other. A client of which
-    none waits may let one wait though all places are taken, so that a few clients cannot take them all.
+    less than a `share` waits may let more wait though all places are taken, so that a few cannot take them all.
 
     Args:
         most: that may wait, those that compute not counted. at_once: that compute at a time.
@@ -351,9 +357,10 @@ class Turns:
             BusyError: too many wait already.
         """
         with self._changed:
-            mine = any(who == client for who, _, _ in self._waiting)
+            mine = sum(who == client for who, _, _ in self._waiting)
+            fair = mine < share(self.most, len({who for who, _, _ in self._waiting} - {client}))
             full = len(self._waiting) >= self.most and (self._waiting or len(self._running) >= self._at_once)
-            if full and (mine or len(self._waiting) >= self.most + _FIRST):
+            if full and (not fair or len(self._waiting) >= self.most + _FIRST):
                 raise BusyError(f"{len(self._waiting)} queries wait already, of {self.most} that may: try again later")
             ticket = object()
             self._waiting.append((client, ticket, alone))

@@ -14,7 +14,7 @@ from ringforge.psi.proto import psi_pb2 as pb
 from ringforge.psi.remote import Connection
 from ringforge.serving.access import Tokens
 from ringforge.serving.limits import Limits
-from ringforge.serving.sessions import TURN_SECONDS, BusyError, Memory, Sessions, Turns
+from ringforge.serving.sessions import TURN_SECONDS, BusyError, Memory, Sessions, Turns, share
 from tests.psi import loopback
 from tests.psi.hostile import Hostile, framed
 from tests.psi.loopback import KEY_BYTES, REPLY_BYTES, REQUEST_BYTES, exchange, keys, request, wait_for
@@ -82,8 +82,12 @@ def test_calls_of_others_keep_nobody_out(tmp_path: Path) -> None:
             for _ in range(4):
                 eve.open("Query")
         wait_for(lambda: loop.service.meter.under_way == 8)
-        exchange(loop, token=HONEST)
-        assert loop.service.meter.under_way == 8
+        with Hostile(loop.running.port, token=HONEST) as several:  # and its share is more than one
+            for _ in range(share(8, 2) - 1):
+                several.open("Query")
+            wait_for(lambda: loop.service.meter.under_way == 9)
+            exchange(loop, token=HONEST)
+        wait_for(lambda: loop.service.meter.under_way == 8)
 
 
 @pytest.mark.parametrize("count", [4, 16, 64])
@@ -97,6 +101,8 @@ def test_a_full_queue_has_a_place_for_who_does_not_wait_yet(count: int) -> None:
         tickets += [turns.enter(b"0") for _ in range(33)]
     mine = turns.enter(b"honest")
     assert turns.ahead(mine) <= count + 1, "one of each comes first, not all"
+    for _ in range(share(32, count) - 1):
+        turns.enter(b"honest")
     with pytest.raises(BusyError, match="wait already"):
         turns.enter(b"honest")
 
