@@ -14,14 +14,13 @@ import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from email.message import Message
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
@@ -30,6 +29,7 @@ from ringforge import errors
 from ringforge.errors import Error, FormatError, ParameterError
 from ringforge.files import first_line as reason
 from ringforge.files import naming, new_file
+from ringforge.local_server import BoundedServer
 
 #: Largest answer taken, and how much of a body is held in memory at a time.
 MAX_BODY = 1 << 32
@@ -37,6 +37,9 @@ CHUNK = 1 << 20
 
 #: Room in a body for headers of files, beside the objects they hold.
 HEADERS = 1 << 16
+
+#: What services ask themselves for, to see whether clients are answered.
+READY_PATH = "/.ready"
 
 #: Bytes of a body that nobody wants which are read all the same, so that the sender hears why.
 _DISCARDED = 1 << 26
@@ -70,6 +73,9 @@ class BodyHandler(BaseHTTPRequestHandler):
     #: Bytes that a body or an answer must move in a second, all in all, after the first `timeout` seconds.
     pace = 1 << 16
 
+    #: What the service asks itself for, to see whether clients are answered; empty: nothing.
+    ready_path = ""
+
     #: Counts calls, where somebody wants to know.
     meter: Counting | None = None
 
@@ -79,13 +85,6 @@ class BodyHandler(BaseHTTPRequestHandler):
         super().setup()
         self._start, self._counts = time.monotonic(), False
         self._outcome, self._received, self._sent = "gone", 0, 0
-        self._watch = threading.Timer(self.timeout, self._hang_up)
-        self._watch.daemon = True
-        self._watch.start()
-
-    def _hang_up(self) -> None:
-        with contextlib.suppress(OSError):
-            self.connection.shutdown(socket.SHUT_RDWR)
 
     def handle(self) -> None:
         with contextlib.suppress(ConnectionError, TimeoutError):  # the peer has gone: nobody is left to be told
@@ -96,7 +95,6 @@ class BodyHandler(BaseHTTPRequestHandler):
         return "other"
 
     def finish(self) -> None:
-        self._watch.cancel()
         if self._counts and self.meter is not None:
             method = self.counted_as()
             self.meter.moved(method, self._received, self._sent)
@@ -108,8 +106,12 @@ class BodyHandler(BaseHTTPRequestHandler):
         """Reads the head; refuses what does not come from a program on this machine."""
         if not super().parse_request():
             return False
-        self._watch.cancel()
         self.close_connection = True
+        if isinstance(self.server, BoundedServer):
+            self.server.heard(self.request)
+        if self.ready_path and self.path == self.ready_path and not self._foreign():
+            self.answer(200, b"ready")
+            return False
         if self.meter is not None:
             self.meter.begin()
             self._counts = True
@@ -267,15 +269,17 @@ def listen(
     Raises:
         FormatError: there is no such port. OSError: it is taken.
     """
-    bound: Any = type("Handler", (handler,), {"service": service})
+    bound: Any = type("Handler", (handler,), {"service": service, "ready_path": READY_PATH})
     try:
-        httpd = ThreadingHTTPServer(("127.0.0.1", port), bound)
+        httpd = BoundedServer(("127.0.0.1", port), bound)
     except OverflowError:
         raise FormatError(f"port {port} is outside 0 ... 65535") from None
-    httpd.daemon_threads = True
 
     def stop_with_parent() -> None:
-        sys.stdin.buffer.read()
+        # Not by way of `sys.stdin`: its lock, held by a thread that waits, aborts an interpreter that ends.
+        with contextlib.suppress(OSError):
+            while os.read(0, 1 << 16):
+                pass
         httpd.shutdown()
 
     def stop(number: int, frame: FrameType | None) -> None:

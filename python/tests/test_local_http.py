@@ -8,7 +8,6 @@ import http.client
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import pytest
 
 from ringforge import local_http, matmul, matvec, params
 from ringforge.errors import Error, FormatError
+from ringforge.local_server import BoundedServer
 from ringforge.matmul import service as matmul_service
 from ringforge.matvec import demo
 from ringforge.matvec import service as matvec_service
@@ -29,12 +29,12 @@ Start = Callable[..., int]
 @pytest.fixture
 def start() -> Iterator[Start]:
     """Starts a service in a thread; returns its port. Attributes of the handler may be given."""
-    running: list[tuple[ThreadingHTTPServer, threading.Thread]] = []
+    running: list[tuple[BoundedServer, threading.Thread]] = []
 
     def go(handler: type[local_http.BodyHandler], service: object, **attributes: object) -> int:
         made: Any = type("Handler", (handler,), {"service": service, **attributes})
-        httpd = ThreadingHTTPServer(("127.0.0.1", 0), made)
-        thread = threading.Thread(target=httpd.serve_forever)
+        httpd = BoundedServer(("127.0.0.1", 0), made)
+        thread = threading.Thread(target=httpd.serve_forever, args=(0.05,))
         thread.start()
         running.append((httpd, thread))
         return int(httpd.server_address[1])

@@ -184,19 +184,14 @@ class Service(JobService):
                         f"this server holds {alike} sets of {wanted.kind} of this client, of {self._kept.sets_each} "
                         "that it takes: drop one with `ringforge aes drop`, or ask its operator for more"
                     )
-                self._room(wanted.bytes)
+                self._room(client, wanted.bytes)
                 self._depot.announce(client, wanted)
             self._depot.used(client, wanted.name)
             missing = self._depot.missing(client, wanted)
         yield pb.OfferReply(set=bytes.fromhex(wanted.name), missing=missing)
 
-    def _room(self, size: int) -> None:
-        used = self._on_disk() + sum(self._arriving.values())
-        if used + size > self._kept.disk:
-            raise BusyError(
-                f"the server's disk is full: {size_text(used)} of {size_text(self._kept.disk)} are taken; try again "
-                "later, or ask its operator for more"
-            )
+    def _room(self, client: str, size: int) -> None:
+        self._make_room(client, size, sum(self._arriving.values()), "the server")
 
     def _serve_put_file(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
         client = call.client.hex()
@@ -228,7 +223,7 @@ class Service(JobService):
             BusyError: there is no room for it.
         """
         with self._changing:
-            self._room(size)
+            self._room(client, size)
             self._arriving[client] = self._arriving.get(client, 0) + size
         try:
             with self._depot.arriving() as path:

@@ -64,6 +64,10 @@ class Service(service.Service):
             "Encoding": self._serve_encoding,
         }
 
+    def check(self, client: bytes) -> None:
+        """Count what a client has posted, as every client's first call does."""
+        self._board.posted_today(client)
+
     def _queues(self) -> Mapping[str, Turns]:
         return {"encodings": self._turns}
 
@@ -148,7 +152,7 @@ class Service(service.Service):
         encoder = self._encoder
         if encoder is None or request.encoder != encoder.name:
             raise ParameterError("this board has no encodings of that kind: encode its signals yourself")
-        release = self.memory.reserve(encoder.blob_bytes, "an encoding")
+        release = self.memory.reserve(encoder.blob_bytes, "an encoding", call.client, call.give_up)
         call.when_over(release)
 
         def compute(progress: Callable[[float], bool]) -> bytes:

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ringforge.cli.console import size_text
 from ringforge.errors import FormatError, MismatchError, MissingKeyError, ParameterError
 from ringforge.omr import detector_wire as wire
 from ringforge.omr.depot import Depot, Job
@@ -156,12 +155,7 @@ class Service(JobService):
                     f"this detector holds {have} keys of this client, of {self._kept.keys_each} that it takes: "
                     "drop one with `ringforge omr drop`, or ask its operator for more"
                 )
-            used = self._on_disk()
-            if used + size > self._kept.disk:
-                raise BusyError(
-                    f"the detector's disk is full: {size_text(used)} of {size_text(self._kept.disk)} are taken; try "
-                    "again later, or ask its operator for more"
-                )
+            self._make_room(client, size, 0, "the detector")
             self._arriving[client] = self._arriving.get(client, 0) + 1
 
     def _unplace(self, client: str) -> None:

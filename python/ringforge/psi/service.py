@@ -94,6 +94,10 @@ class Service(service.Service):
 
     # ---- what calls have in common -----------------------------------------------------------------
 
+    def check(self, client: bytes) -> None:
+        """Count what a client has left, as every client's first call does."""
+        self._quota.left(client)
+
     def reload(self) -> None:
         """Takes a newer state of the table, if there is one; sessions that are open keep theirs.
 
@@ -169,7 +173,7 @@ class Service(service.Service):
                 head = header(requests, what, "the table's name and the size")
                 self._check_table(head.table, state.table)
                 self._check_size(head.total_bytes, size, what)
-                arriving = self.memory.reserve(size, what)
+                arriving = self.memory.reserve(size, what, call.client, call.give_up)
                 try:
                     data = framing.assemble(requests, size, what)
                     ticket = self._open_turns.enter(call.client)
@@ -182,7 +186,9 @@ class Service(service.Service):
             del data, compute
             session = yield from working(work, pb.OpenReply())
             arriving()  # before the thread's end does
-            name = keep(session, self.memory.reserve(session.bytes, what))
+            held = self.memory.reserve(session.bytes, what, call.client)
+            name = keep(session, held)
+            held.give_up = functools.partial(self.sessions.evict, name)
             call.notes["bytes"] = size
         yield pb.OpenReply(session=name, idle_seconds=max(1, round(self.limits.idle_seconds)))
 
@@ -223,7 +229,8 @@ class Service(service.Service):
                 plan = session.plan
                 self._check_table(head.table, bytes.fromhex(session.info.digest()))
                 self._check_size(head.total_bytes, plan.request_bytes, what)
-                held.callback(self.memory.reserve(plan.request_bytes + plan.reply_bytes, "a request and its reply"))
+                size = plan.request_bytes + plan.reply_bytes
+                held.callback(self.memory.reserve(size, "a request and its reply", call.client, call.give_up))
                 body = framing.assemble(requests, plan.request_bytes, what)
                 # Who does not even take this does not get a turn, in which others would wait for it.
                 told = self._turns.busy

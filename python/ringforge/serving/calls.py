@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import heapq
+import hmac
 import itertools
 import json
 import os
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -37,7 +39,8 @@ from ringforge.serving.access import AccessError, Tokens, peer_identity
 from ringforge.serving.limits import Limits
 from ringforge.serving.meter import Meter
 from ringforge.serving.quota import QuotaError, QuotaFileError
-from ringforge.serving.sessions import BusyError
+from ringforge.serving.sessions import BusyError, share
+from ringforge.threads import spawn
 
 #: Trailing metadata that names the kind of a refusal.
 ERROR_KEY = "ringforge-error"
@@ -64,6 +67,12 @@ _STATUS: list[tuple[type[Exception], grpc.StatusCode]] = [
 
 #: Seconds within which refusals of one kind share a line of the log, so that nobody can fill it.
 _SHARED_SECONDS = 1.0
+
+#: Calls beyond the limit of all clients, at the most: what clients have of their shares when others have taken more.
+_BEYOND = 256
+
+#: Metadata by which the service's own look at its front door is known, and the client that it is.
+PROBE_KEY, PROBE_CLIENT = "ringforge-probe", b"the own look"
 
 
 def why(e: ClusterError) -> str:
@@ -132,7 +141,7 @@ class Deadlines:
         self._due: list[tuple[float, int, list[Callable[[], None]]]] = []
         self._numbers = itertools.count()
         self._over = 0
-        self._thread: threading.Thread | None = None
+        self._running = False
 
     @contextlib.contextmanager
     def within(self, seconds: float, function: Callable[[], None]) -> Iterator[None]:
@@ -140,9 +149,8 @@ class Deadlines:
         todo = [function]
         at = time.monotonic() + seconds
         with self._changed:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="deadlines", daemon=True)
-                self._thread.start()
+            if not self._running:  # the thread says itself that it runs: one that found no memory never did
+                spawn(self._run)
             heapq.heappush(self._due, (at, next(self._numbers), todo))
             if self._due[0][2] is todo:
                 self._changed.notify()
@@ -158,15 +166,23 @@ class Deadlines:
                     self._over = 0
 
     def _run(self) -> None:
+        with self._changed:
+            if self._running:
+                return
+            self._running = True
         while True:
-            with self._changed:
-                while not self._due or self._due[0][0] > time.monotonic():
-                    self._changed.wait(self._due[0][0] - time.monotonic() if self._due else None)
-                todo = heapq.heappop(self._due)[2]
-                function = todo[0] if todo else None  # none: the block has ended
-                self._over -= function is None
-            if function is not None:
-                function()
+            with contextlib.suppress(Exception):  # no memory for a moment: the next block is ended all the same
+                self._end_next()
+
+    def _end_next(self) -> None:
+        with self._changed:
+            while not self._due or self._due[0][0] > time.monotonic():
+                self._changed.wait(self._due[0][0] - time.monotonic() if self._due else None)
+            todo = heapq.heappop(self._due)[2]
+            function = todo[0] if todo else None  # none: the block has ended
+            self._over -= function is None
+        if function is not None:
+            function()
 
 
 class GoneError(Exception):
@@ -184,6 +200,7 @@ class Call:
     client: bytes = b""
     gone: threading.Event = field(default_factory=threading.Event)
     stalled: bool = False
+    displaced: bool = False
     notes: dict[str, float | int | str] = field(default_factory=dict)
 
     def going_on(self) -> bool:
@@ -211,6 +228,14 @@ class Call:
 
         return self.deadlines.within(seconds, end)
 
+    def give_up(self, idle_seconds: float) -> bool:
+        """End the call, so that what it holds is free for others; `sessions.Memory` asks for it."""
+        if idle_seconds:
+            return False
+        self.displaced = True
+        self.context.cancel()
+        return True
+
     def moving(self) -> contextlib.AbstractContextManager[None]:
         """For the whole of what is to be received, or to be taken."""
         return self.within(self.limits.moving_seconds)
@@ -223,6 +248,11 @@ class Call:
             if message is None:
                 return
             yield message
+
+
+def is_inside(context: Any) -> bool:
+    """Whether a call comes by the address that a service has for itself."""
+    return str(context.peer()).startswith("unix")
 
 
 class Names(Protocol):
@@ -245,6 +275,7 @@ class Door:
         self._limits, self._names, self._tokens, self._log, self._meter = limits, names, tokens, log, meter
         self.refusals = Refusals(log)
         self._deadlines = Deadlines()
+        self.probe_secret = secrets.token_hex(32)
         self._calls: dict[bytes, int] = {}
         self._lock = threading.Lock()
 
@@ -256,11 +287,16 @@ class Door:
         refusal: tuple[grpc.StatusCode, str, str] | None = None
         result = "ok"
         inside = False
+        counted = True
         try:
-            call.client = self._names.client(self._identity(context))
+            if self._is_probe(context):
+                call.client, counted = PROBE_CLIENT, False
+            else:
+                call.client = self._names.client(self._identity(context))
             self._count(call.client)
-            self._meter.begin()
             inside = True
+            if counted:
+                self._meter.begin()
             call.when_over(call.gone.set)
             yield call
         except GeneratorExit:  # nobody takes the messages of a stream any more
@@ -294,8 +330,11 @@ class Door:
         finally:
             if inside:
                 self._uncount(call.client)
+            if not counted:
+                pass  # neither a client nor a matter for the log
+            elif inside:
                 seconds = time.monotonic() - start
-                result = "stalled" if call.stalled else result
+                result = "displaced" if call.displaced else "stalled" if call.stalled else result
                 self._meter.end(name, _outcome(result), seconds)
                 self._log(name, client=call.client.hex()[:12], result=result, seconds=seconds, **call.notes)
             else:
@@ -305,7 +344,19 @@ class Door:
             context.set_trailing_metadata(((ERROR_KEY, refusal[2]),))
             context.abort(refusal[0], refusal[1])
 
+    @property
+    def busy(self) -> bool:
+        """Whether calls that were let in are under way."""
+        with self._lock:
+            return bool(self._calls)
+
+    def _is_probe(self, context: Any) -> bool:
+        shown = [value for key, value in context.invocation_metadata() or () if key == PROBE_KEY]
+        return len(shown) == 1 and hmac.compare_digest(str(shown[0]).encode(), self.probe_secret.encode())
+
     def _identity(self, context: Any) -> str:
+        if is_inside(context):
+            raise AccessError("this address is the service's own, for looking at its front door")
         if self._tokens is None:
             return peer_identity(context.peer())
         return self._tokens.identity(context.invocation_metadata())
@@ -316,7 +367,9 @@ class Door:
             have, every = self._calls.get(client, 0), sum(self._calls.values())
             if have >= each:
                 raise BusyError(f"this client has {each} calls under way already, the most it may: wait for them")
-            if every >= most:
+            # Others may have taken all: a client has its share all the same, so that they cannot keep it out.
+            fair = have < share(most, len(self._calls.keys() - {client}))
+            if every >= most and (not fair or every >= most + _BEYOND):
                 raise BusyError(f"this server has {most} calls under way already, the most it takes: try again later")
             self._calls[client] = have + 1
 

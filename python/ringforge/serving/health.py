@@ -3,7 +3,9 @@
 """The health protocol of gRPC, `grpc.health.v1.Health`, for whoever watches over a service.
 
 It asks for no token, since probes have none, and tells nothing but whether calls are taken. So that strangers gain
-nothing by it, few such calls go on at a time, beside those of clients, and each must send its message in time.
+nothing by it, few such calls go on at a time, beside those of clients, and each must send its message in time. When
+there are too many, the one that has waited for its peer the longest is ended: a check that sends its message at once is
+answered at once, and no number of silent streams keeps it out.
 """
 
 from __future__ import annotations
@@ -28,6 +30,39 @@ MOST_CHECKS, MOST_WATCHES = 64, 16
 _Serving = pb.HealthCheckResponse.ServingStatus
 
 
+class _Places:
+    """Calls under way. One that waits for its peer, to send or take a message, goes when another needs the place."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._lock = most, threading.Lock()
+        self._waiting: dict[Any, bool] = {}  # in the order in which they came
+
+    def enter(self, context: Any) -> bool:
+        """Takes a place, another's if need be; says whether there was one."""
+        with self._lock:
+            gone = None
+            if len(self._waiting) >= self._most:
+                gone = next((c for c, waits in self._waiting.items() if waits), None)
+                if gone is None:
+                    return False
+                del self._waiting[gone]
+            self._waiting[context] = True
+        if gone is not None:
+            gone.cancel()
+        return True
+
+    def waiting(self, context: Any, waits: bool) -> None:
+        """The call waits for its peer from now on, or no longer."""
+        with self._lock:
+            if context in self._waiting:
+                self._waiting[context] = waits
+
+    def leave(self, context: Any) -> None:
+        """Gives the place up, if it is still there."""
+        with self._lock:
+            self._waiting.pop(context, None)
+
+
 class Health:
     """Answers whether a service takes calls.
 
@@ -41,8 +76,8 @@ class Health:
         self._changed = threading.Condition()
         self._serving = True
         self._deadlines = Deadlines()
-        self._checks = threading.BoundedSemaphore(MOST_CHECKS)
-        self._watches = threading.BoundedSemaphore(MOST_WATCHES)
+        self._checks = _Places(MOST_CHECKS)
+        self._watches = _Places(MOST_WATCHES)
 
     def stop(self) -> None:
         """No calls are taken from now on; whoever watches hears it."""
@@ -66,10 +101,10 @@ class Health:
         return grpc.method_handlers_generic_handler(SERVICE, made)
 
     def _limited(
-        self, places: threading.BoundedSemaphore, method: Callable[[str, Any], Iterator[Any]]
+        self, places: _Places, method: Callable[[str, Any], Iterator[Any]]
     ) -> Callable[[Any, Any], Iterator[Any]]:
         def call(requests: Any, context: Any) -> Iterator[Any]:
-            if not places.acquire(blocking=False):
+            if not places.enter(context):
                 context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many ask at a time: ask again later")
             try:
                 with self._deadlines.within(self._seconds, context.cancel):
@@ -77,12 +112,14 @@ class Health:
                 if message is None or isinstance(message, framing.Malformed):
                     context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the message is no HealthCheckRequest")
                 for answer in method(getattr(message, "service", ""), context):
+                    places.waiting(context, True)  # until it takes the answer
                     with self._deadlines.within(self._seconds, context.cancel):
                         yield answer
+                    places.waiting(context, False)
             except grpc.RpcError:  # the caller has gone
                 return
             finally:
-                places.release()
+                places.leave(context)
 
         return call
 

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from ringforge.cli.console import size_text
 from ringforge.serving import service
 from ringforge.serving.access import Tokens
 from ringforge.serving.calls import Log
@@ -17,7 +19,7 @@ from ringforge.serving.framing import Method
 from ringforge.serving.jobs import Jobs
 from ringforge.serving.limits import Limits
 from ringforge.serving.quota import Quota
-from ringforge.serving.sessions import Turns
+from ringforge.serving.sessions import BusyError, Turns
 from ringforge.serving.status import Asked, Task, Use
 
 #: Seconds between looks for what is too old, at the most.
@@ -68,6 +70,15 @@ class JobService(service.Service):
         if resumed:
             self._log("resumed", jobs=resumed)
 
+    @property
+    def busy(self) -> bool:
+        """Whether calls that were let in, or computations, are under way."""
+        return super().busy or bool(self.jobs.unfinished)
+
+    def check(self, client: bytes) -> None:
+        """Count what a client has left, as every client's first call does."""
+        self._quota.left(client)
+
     def _queues(self) -> Mapping[str, Turns]:
         return {"requests": self.jobs.turns, "keys": self._check_turns}
 
@@ -83,6 +94,42 @@ class JobService(service.Service):
     def _on_disk(self) -> int:
         """Bytes that the things of all clients take."""
         return sum(self._depot.bytes_of(c) for c in self._depot.clients())
+
+    def _make_room(self, client: str, size: int, coming: int, server: str) -> None:
+        """See that so many bytes of a client have room on the disk; for who holds `_changing`.
+
+        When there is none, keys of the client that takes the most go, as long as it keeps more than this one will have:
+        those that no request under way needs, the longest unused first. Who has lost keys sends them again.
+
+        Args:
+            coming: bytes that are on their way already. server: what messages call the service.
+
+        Raises:
+            BusyError: there is no room, and nobody else has more than a share.
+        """
+        while True:
+            have = {c: self._depot.bytes_of(c) for c in self._depot.clients()}
+            used = sum(have.values()) + coming
+            if used + size <= self._kept.disk:
+                return
+            mine = have.pop(client, 0)
+            if not any(self._drop_key(c) for c in sorted(have, key=lambda c: -have[c]) if have[c] > mine + size):
+                raise BusyError(
+                    f"{server}'s disk is full: {size_text(used)} of {size_text(self._kept.disk)} are taken; try again "
+                    "later, or ask its operator for more"
+                )
+
+    def _drop_key(self, client: str) -> bool:
+        """Drop what a client has not used for longest, unless a request needs it; says whether there was any."""
+        under_way = self.jobs.unended(client)
+        needed = {k for j in self._depot.jobs(client) if j.name in under_way for k in self._depot.keys_of(j)}
+        with contextlib.suppress(OSError):
+            spare = {k: path.stat().st_mtime for k, path in self._depot.key_files(client).items() if k not in needed}
+            if spare:
+                self._depot.drop(client, min(spare, key=lambda k: spare[k]))
+                self._log("displaced", keys=1, client=client[:12])
+                return True
+        return False
 
     # ---- life --------------------------------------------------------------------------------------
 

@@ -5,13 +5,20 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
+from ringforge.local_http import READY_PATH
 from ringforge.serving.meter import Meter
 from ringforge.serving.status import Load, Method, Queue, Task
+
+if TYPE_CHECKING:
+    from ringforge.serving.frontdoor import Seen
 
 
 @dataclass
@@ -71,6 +78,24 @@ class Told:
         )
 
 
+def look(address: str, seconds: float) -> Seen:
+    """Ask a service over local HTTP for its sign of life, as its clients ask: on a connection of its own."""
+    from ringforge.serving.frontdoor import Seen
+
+    host, _, port = address.rpartition(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=seconds)
+    try:
+        connection.request("GET", READY_PATH)
+        status = connection.getresponse().status
+    except TimeoutError:
+        return Seen(False, "nothing was answered", silent=True)
+    except (OSError, http.client.HTTPException) as e:
+        return Seen(False, f"a call was not served: {type(e).__name__}")
+    finally:
+        connection.close()
+    return Seen(status == 200, f"a call was not served: {status}")
+
+
 def telling(
     told: Told, service: str, facts: Mapping[str, str], metrics: str | None = None
 ) -> Callable[[str], contextlib.AbstractContextManager[Mapping[str, str]]]:
@@ -79,9 +104,10 @@ def telling(
     @contextlib.contextmanager
     def around(address: str) -> Iterator[Mapping[str, str]]:
         from ringforge.serving import notify
+        from ringforge.serving.frontdoor import FrontDoor
         from ringforge.serving.published import published
 
-        with published(told, service, address, facts, metrics) as p:
+        with published(told, service, address, facts, metrics, door=FrontDoor(partial(look, address))) as p:
             notify.ready()
             try:
                 yield {"metrics": p.metrics} if p.metrics else {}

@@ -118,6 +118,7 @@ class Listening:
         published = Published(service, name, facts, self.metrics, events, beats=True)
         try:
             running = listener.Running(service, self.address, self.credentials)
+            published.through(running.door)
             listening = f"{self.host}:{running.port}"
             published.start(listening)
             telling = {"metrics": published.metrics} if published.metrics else {}

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from ringforge.errors import Error
 from ringforge.serving import runtime
+from ringforge.serving.frontdoor import FrontDoor, Seen
 from ringforge.serving.status import Load, Status, build_facts, resident
 from ringforge.serving.web import Web, metrics_address
 
@@ -70,6 +71,7 @@ class Published:
         self._log, self._beats = log, beats
         self._started, self._beat = time.time(), time.monotonic()
         self._ready = True
+        self._door: FrontDoor | None = None
         self._lock = threading.Lock()
         self._last: tuple[float, Status] | None = None
         self._over = threading.Event()
@@ -87,6 +89,10 @@ class Published:
     def metrics(self) -> str:
         """HOST:PORT of the endpoint; empty if there is none."""
         return self._web.address if self._web else ""
+
+    def through(self, door: FrontDoor) -> None:
+        """Readiness is what a look at this front door shows."""
+        self._door = door
 
     def beat(self) -> None:
         """The main thread goes on."""
@@ -131,7 +137,10 @@ class Published:
         return 200, _PLAIN, b"ok\n"
 
     def _serve_ready(self) -> tuple[int, str, bytes]:
-        return (200, _PLAIN, b"ready\n") if self._ready else (503, _PLAIN, b"stopping\n")
+        if not self._ready:
+            return 503, _PLAIN, b"stopping\n"
+        seen = self._door.seen() if self._door else Seen(True)
+        return (200, _PLAIN, b"ready\n") if seen.ready else (503, _PLAIN, f"{seen.why}\n".encode())
 
     def _serve_metrics(self) -> tuple[int, str, bytes]:
         from ringforge.serving import exposition
@@ -200,9 +209,15 @@ def published(
     facts: Mapping[str, str],
     metrics: str | None = None,
     log: Log | None = None,
+    door: FrontDoor | None = None,
 ) -> Iterator[Published]:
-    """Tells of a service at an address while the block runs. The others are as for `Published`, and so are errors."""
+    """Tells of a service at an address while the block runs. The others are as for `Published`, and so are errors.
+
+    `door`: what a look at it shows is whether the service is ready.
+    """
     telling = Published(source, service, facts, metrics, log)
+    if door is not None:
+        telling.through(door)
     telling.start(address)
     try:
         yield telling

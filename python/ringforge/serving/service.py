@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+from grpc_health.v1 import health_pb2 as _health_pb2
 
 from ringforge.errors import Error, FormatError
 from ringforge.serving import framing
 from ringforge.serving.access import Tokens
-from ringforge.serving.calls import Call, Door, Log, Names
+from ringforge.serving.calls import PROBE_KEY, Call, Door, Log, Names
 from ringforge.serving.health import Health
 from ringforge.serving.limits import Limits
 from ringforge.serving.meter import Meter
@@ -30,9 +31,15 @@ from ringforge.serving.quota import Quota
 from ringforge.serving.sessions import BusyError, Turns
 from ringforge.serving.status import Asked, Load, Method, Queue, Task, Use
 from ringforge.serving.work import Threads, Work
+from ringforge.threads import retry
+
+health_pb2: Any = _health_pb2
 
 #: Seconds for which counts of quotas, and of disks, are good: they are read from files.
 _QUOTA_SECONDS, _DISK_SECONDS = 2.0, 60.0
+
+#: Method by which a service looks at its own front door; no client's.
+READY = "Ready"
 
 #: What is computed or waits, told of one by one, at the most; queues say how much there is.
 _TASKS = 64
@@ -67,6 +74,7 @@ class Service(abc.ABC):
         self.health = Health(name, limits.stall_seconds)
         self._door = Door(limits, names, tokens, self._log, self.meter)
         self._threads = Threads()
+        self._ready_turns = Turns(limits.calls)
         self._quotas_read: tuple[float, dict[str, Asked]] = (-1e9, {})
         self._disks_read: tuple[float, dict[str, Use]] = (-1e9, {})
 
@@ -86,7 +94,42 @@ class Service(abc.ABC):
                 request_deserializer=self._reading(name, framing.parser(request)),
                 response_serializer=functools.partial(self._serialize, name),
             )
+        made[READY] = grpc.stream_stream_rpc_method_handler(
+            self._call(READY, self._serve_ready),
+            request_deserializer=framing.parser(health_pb2.HealthCheckRequest),
+            response_serializer=lambda message: bytes(message.SerializeToString()),
+        )
         return grpc.method_handlers_generic_handler(self._name, made)
+
+    def _serve_ready(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
+        """Do what a small call of a client does: be let in, send a message, count, compute in turn, answer."""
+        only(requests, "HealthCheckRequest")
+
+        def compute(_: Callable[[float], bool]) -> None:
+            self.check(call.client)
+
+        work = Work(self._threads, call, self._ready_turns, self._ready_turns.enter(call.client), compute)
+        while not work.done:
+            work.step(self.limits.stall_seconds)
+        yield health_pb2.HealthCheckResponse(status=health_pb2.HealthCheckResponse.SERVING)
+
+    def check(self, client: bytes) -> None:  # noqa: B027, for services that count nothing
+        """Do what every client's first call needs; raises the error that it would raise."""
+
+    @property
+    def probe_metadata(self) -> tuple[tuple[str, str], ...]:
+        """The metadata by which the service's own look at its front door is known."""
+        return ((PROBE_KEY, self._door.probe_secret),)
+
+    @property
+    def name(self) -> str:
+        """The service's name, as in its .proto file."""
+        return self._name
+
+    @property
+    def busy(self) -> bool:
+        """Whether calls that were let in, or computations, are under way."""
+        return self._door.busy or self._threads.busy
 
     def _call(self, name: str, handler: Handler) -> Callable[[Any, Any], Iterator[Any]]:
         def call(requests: Any, context: Any) -> Iterator[Any]:
@@ -159,6 +202,7 @@ class Service(abc.ABC):
 
     def housekeeping(self) -> None:
         """To be called now and then: forgets what is idle."""
+        retry()
         self._door.refusals.flush()
 
     def stopping(self, grace_seconds: float) -> None:  # noqa: B027, for services whose work is all in calls

@@ -22,46 +22,121 @@ SESSION_BYTES = 16
 _REMEMBERED = 4096
 
 
+def share(most: int, others: int) -> int:
+    """Return how many of what there is a client may have beside others that have some, whatever these have taken."""
+    return max(1, most // (others + 1))
+
+
 class BusyError(Error):
     """The service is at one of its limits; the message names the limit, and when to come again."""
 
 
+#: Seconds for which a session that is its client's only one is left alone, when there are more clients than places.
+TURN_SECONDS = 10.0
+
+#: Sessions and queries beyond the limit of all clients, at the most: parts of shares of which others have taken more.
+_FIRST = 1024
+
+#: Seconds to wait for memory that others have been told to give back.
+_GIVEN_SECONDS = 5.0
+
+#: Frees what a part of the memory is held for; returns whether it does. With seconds above 0 only if it has not been
+#: used for so long.
+GiveUp = Callable[[float], bool]
+
+
+def _keep(_: float) -> bool:
+    return False
+
+
+class Reserved:
+    """Bytes set aside for a client; called, it gives them back, once.
+
+    give_up: ends what they are held for, when another client has less and needs them.
+    """
+
+    def __init__(self, memory: Memory, client: bytes, count: int, give_up: GiveUp) -> None:
+        self._memory, self.client, self.count, self.give_up = memory, client, count, give_up
+        self.asked = False
+
+    def __call__(self) -> None:
+        self._memory.give_back(self)
+
+
 class Memory:
-    """A budget of bytes for keys, requests and replies of all clients together."""
+    """A budget of bytes for keys, requests and replies of all clients together.
+
+    Whoever needs some when all are taken gets them from the client that holds the most, as long as that one keeps more
+    than who needs them has: its idle sessions are closed, then its calls are ended. When all hold as little as that,
+    sessions that were idle for `TURN_SECONDS` go, the longest idle first.
+    """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._used = 0
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
+        self._held: dict[int, Reserved] = {}  # in the order in which they came
 
     @property
     def used(self) -> int:
         """Bytes set aside."""
-        with self._lock:
+        with self._changed:
             return self._used
 
-    def reserve(self, count: int, what: str) -> Callable[[], None]:
-        """Sets bytes aside; returns what gives them back, once.
+    def reserve(self, count: int, what: str, client: bytes = b"", give_up: GiveUp = _keep) -> Reserved:
+        """Set bytes aside; returns what gives them back, once.
+
+        Args:
+            what: they are for, in messages. client: whose. give_up: ends what they are held for.
 
         Raises:
-            BusyError: there are not as many left.
+            BusyError: there are not as many left, and no other client has more than its share.
         """
-        with self._lock:
-            if self._used + count > self.limit:
-                raise BusyError(
-                    f"{what} of {size_text(count)} do not fit into the server's memory now: {size_text(self._used)} of "
-                    f"{size_text(self.limit)} are taken by other clients: try again later, or give the server a larger "
-                    "--memory"
-                )
-            self._used += count
-        given = threading.Lock()
+        reserved, tried, until = Reserved(self, client, count, give_up), set[int](), 0.0
+        while True:
+            with self._changed:
+                if self._used + count <= self.limit:
+                    self._used += count
+                    self._held[id(reserved)] = reserved
+                    return reserved
+                coming = sum(h.count for h in self._held.values() if h.asked)
+                found = None if self._used - coming + count <= self.limit else self._victim(client, count, tried)
+                if found is None:
+                    until = until or time.monotonic() + _GIVEN_SECONDS
+                    if coming and self._changed.wait(until - time.monotonic()):
+                        continue
+                    raise BusyError(
+                        f"{what} of {size_text(count)} do not fit into the server's memory now: "
+                        f"{size_text(self._used)} of {size_text(self.limit)} are taken by other clients: try again "
+                        "later, or give the server a larger --memory"
+                    )
+                victim, idle_seconds = found
+                tried.add(id(victim))
+                victim.asked = True
+            given = victim.give_up(idle_seconds)
+            with self._changed:
+                victim.asked = given and id(victim) in self._held
 
-        def give_back() -> None:
-            if given.acquire(blocking=False):
-                with self._lock:
-                    self._used -= count
+    def _victim(self, client: bytes, count: int, tried: set[int]) -> tuple[Reserved, float] | None:
+        """What is to be given up next, and how long it must have been idle."""
+        have: dict[bytes, int] = {}
+        for h in self._held.values():
+            if not h.asked:
+                have[h.client] = have.get(h.client, 0) + h.count
+        mine = have.pop(client, 0)
+        for whose in sorted(have, key=lambda c: -have[c]):
+            if have[whose] >= mine + count:
+                for h in self._held.values():
+                    if h.client == whose and not h.asked and id(h) not in tried:
+                        return h, 0.0 if have[whose] > mine + count else TURN_SECONDS
+        return None
 
-        return give_back
+    def give_back(self, reserved: Reserved) -> None:
+        """Take back what was set aside; a second time nothing."""
+        with self._changed:
+            if self._held.pop(id(reserved), None) is not None:
+                self._used -= reserved.count
+                self._changed.notify_all()
 
 
 @dataclass
@@ -79,6 +154,11 @@ class Session:
 class Sessions:
     """The keys of all clients, each under 16 random bytes that only its client has, and forgotten when idle.
 
+    When all places are taken, who needs one gets it from the client with most sessions, if that one keeps more than who
+    needs it has: the one that was idle for longest is closed. A client always gets its `share`, one at least: beyond
+    the limit, if the others' are all in use. With more clients than places, a session that was idle for `TURN_SECONDS`
+    goes, though it is its client's only one.
+
     Args:
         most: sessions held at a time. each: of one client.
         idle_seconds: after which a session that computes nothing is forgotten.
@@ -90,6 +170,7 @@ class Sessions:
         self._lock = threading.Lock()
         self._held: dict[bytes, Session] = {}
         self._opening: list[bytes] = []
+        self._evicted: dict[bytes, bytes] = {}  # sessions closed for others, by name, with whose they were
 
     def __len__(self) -> int:
         with self._lock:
@@ -108,16 +189,16 @@ class Sessions:
         self.sweep()
         with self._lock:
             every = [*(s.client for s in self._held.values()), *self._opening]
-            for count, limit, whose in (
-                (len(every), self.most, "this server has"),
-                (every.count(client), self._each, "this client has"),
-            ):
-                if count >= limit:
-                    raise BusyError(
-                        f"{whose} {count} open sessions of {limit} allowed: close one, or try again when one has been "
-                        f"idle for {self.idle_seconds:.0f} seconds"
-                    )
+            mine = every.count(client)
+            if mine >= self._each:
+                raise self._full("this client has", mine, self._each)
+            evicted = self._evict_for(client, every) if len(every) >= self.most else None
+            fair = mine < share(self.most, len({*every} - {client})) and len(every) < self.most + _FIRST
+            if len(every) >= self.most and evicted is None and not fair:
+                raise self._full("this server has", len(every), self.most)
             self._opening.append(client)
+        if evicted is not None:
+            evicted.release()
 
         def keep(keys: Any, release: Callable[[], None]) -> bytes:
             name = secrets.token_bytes(SESSION_BYTES)
@@ -131,6 +212,46 @@ class Sessions:
             with self._lock:
                 self._opening.remove(client)
 
+    def _full(self, whose: str, count: int, limit: int) -> BusyError:
+        return BusyError(
+            f"{whose} {count} open sessions of {limit} allowed: close one, or try again when one has been idle for "
+            f"{self.idle_seconds:.0f} seconds"
+        )
+
+    def _evict_for(self, client: bytes, every: list[bytes]) -> Session | None:
+        """Take away the session that must make room for a client, if one must."""
+        have = {c: every.count(c) for c in set(every)}
+        mine, least = have.get(client, 0), self._clock() - TURN_SECONDS
+        idle = [
+            (name, s)
+            for name, s in self._held.items()
+            if not s.running
+            and s.client != client
+            and (have[s.client] > mine + 1 or (have[s.client] > mine and s.last_used < least))
+        ]
+        if not idle:
+            return None
+        name, session = min(idle, key=lambda found: (-have[found[1].client], found[1].last_used))
+        self._forget(name, session)
+        return session
+
+    def _forget(self, name: bytes, session: Session) -> None:
+        del self._held[name]
+        session.closed = True
+        self._evicted[name] = session.client
+        if len(self._evicted) > _REMEMBERED:
+            del self._evicted[next(iter(self._evicted))]
+
+    def evict(self, name: bytes, idle_seconds: float = 0.0) -> bool:
+        """Close a session to make room for others, unless it is in use or was within so many seconds."""
+        with self._lock:
+            session = self._held.get(name)
+            if session is None or session.running or session.last_used > self._clock() - idle_seconds:
+                return False
+            self._forget(name, session)
+        session.release()
+        return True
+
     @contextlib.contextmanager
     def using(self, name: bytes, client: bytes) -> Iterator[Any]:
         """The keys of a session, which is not idle meanwhile.
@@ -143,6 +264,10 @@ class Sessions:
             session = self._held.get(name)
             # Somebody else's session is no session: the answer must not tell that it exists.
             if session is None or session.client != client:
+                if self._evicted.get(name) == client:
+                    raise MissingKeyError(
+                        "this session was closed while it was idle, to make room for clients with fewer: open another"
+                    )
                 raise MissingKeyError(
                     "there is no such session of this client: it was closed, was idle for "
                     f"{self.idle_seconds:.0f} seconds, or the server started anew; open another"
@@ -194,7 +319,8 @@ class Turns:
     """Who computes next: a few at a time, and the client that has waited since its last turn the longest goes first.
 
     Within one client, first come, first served. So a client with many queries holds up its own, not others'. Queries
-    that must not compute at the same time take no turn of others' while they wait for each other.
+    that must not compute at the same time take no turn of others' while they wait for each other. A client of which
+    less than a `share` waits may let more wait though all places are taken, so that a few cannot take them all.
 
     Args:
         most: that may wait, those that compute not counted. at_once: that compute at a time.
@@ -231,7 +357,10 @@ class Turns:
             BusyError: too many wait already.
         """
         with self._changed:
-            if len(self._waiting) >= self.most and (self._waiting or len(self._running) >= self._at_once):
+            mine = sum(who == client for who, _, _ in self._waiting)
+            fair = mine < share(self.most, len({who for who, _, _ in self._waiting} - {client}))
+            full = len(self._waiting) >= self.most and (self._waiting or len(self._running) >= self._at_once)
+            if full and (not fair or len(self._waiting) >= self.most + _FIRST):
                 raise BusyError(f"{len(self._waiting)} queries wait already, of {self.most} that may: try again later")
             ticket = object()
             self._waiting.append((client, ticket, alone))
@@ -251,6 +380,7 @@ class Turns:
                 if not going_on():
                     return False
                 self._changed.wait(poll_seconds)
+                self._advance()  # whoever left may have had no memory for it
         return going_on()
 
     def leave(self, ticket: object) -> None:

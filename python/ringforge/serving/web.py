@@ -7,17 +7,16 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import socket
-import socketserver
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from http.server import ThreadingHTTPServer
 from typing import Any
 
 from ringforge.errors import Error, ParameterError
 from ringforge.local_http import BodyHandler
+from ringforge.local_server import BoundedServer
 from ringforge.serving.access import is_local, split_address
 
-#: Connections at a time; more are closed at once.
+#: Connections at a time. One more closes the one that has been silent the longest.
 _MOST = 32
 
 #: Path to what answers it: status, type of contents, contents.
@@ -73,33 +72,8 @@ class _Handler(BodyHandler):
     do_HEAD = do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = _refuse  # noqa: N815
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, address: tuple[str, int], handler: type[BodyHandler], family: socket.AddressFamily) -> None:
-        self.address_family = family
-        self._places = threading.BoundedSemaphore(_MOST)
-        super().__init__(address, handler)
-
-    def server_bind(self) -> None:
-        socketserver.TCPServer.server_bind(self)  # its base asks for the name of the address, which may take long
-        self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        if not self._places.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
-        try:
-            super().process_request(request, client_address)
-        except BaseException:
-            self._places.release()
-            raise
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._places.release()
+class _Server(BoundedServer):
+    most = _MOST
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Silence: a peer that goes away is none of the operator's concern."""

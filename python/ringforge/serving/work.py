@@ -15,6 +15,7 @@ from ringforge.serving import framing
 from ringforge.serving.calls import Call, GoneError
 from ringforge.serving.sessions import Turns
 from ringforge.serving.status import Task
+from ringforge.threads import spawn
 
 #: Works that wait and are told of one by one; queues say how many there are.
 TOLD = 16
@@ -24,7 +25,8 @@ class Threads:
     """The threads that compute, which may outlive their calls for a moment."""
 
     def __init__(self) -> None:
-        self._running: dict[threading.Thread, Work] = {}
+        self._running: dict[int, Work] = {}
+        self._changed = threading.Condition()
 
     def start(self, work: Work) -> None:
         """Runs it in a thread that does not keep the process from ending."""
@@ -33,11 +35,17 @@ class Threads:
             try:
                 work.run()
             finally:
-                self._running.pop(threading.current_thread(), None)
+                with self._changed:
+                    self._running.pop(id(work), None)
+                    self._changed.notify_all()
 
-        thread = threading.Thread(target=run, name="work", daemon=True)
-        self._running[thread] = work
-        thread.start()
+        self._running[id(work)] = work
+        spawn(run)
+
+    @property
+    def busy(self) -> bool:
+        """Whether any runs or waits."""
+        return bool(self._running)
 
     def tasks(self) -> list[Task]:
         """What is computed, and then what waits, next first."""
@@ -48,10 +56,8 @@ class Threads:
 
     def join(self, seconds: float) -> bool:
         """Waits until none runs; returns whether that is so."""
-        until = time.monotonic() + seconds
-        for thread in list(self._running):
-            thread.join(max(0.0, until - time.monotonic()))
-        return not self._running
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._running, seconds)
 
 
 class Work:
@@ -104,8 +110,10 @@ class Work:
             self._events.put(e if self._call.going_on() else GoneError())
         finally:
             self._compute = None
-            self._turns.leave(self._ticket)
-            self._over()
+            try:
+                self._turns.leave(self._ticket)
+            finally:
+                self._over()
 
     def _progress(self, fraction: float) -> bool:
         while self._step < min(framing.STEPS, int(fraction * framing.STEPS)):

@@ -13,7 +13,6 @@ import struct
 import threading
 import zlib
 from collections.abc import Callable, Iterator
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ import pytest
 from ringforge import matvec
 from ringforge.cli import main
 from ringforge.errors import Error, FormatError, MissingKeyError, ParameterError
+from ringforge.local_server import BoundedServer
 from ringforge.matvec import demo, digits, service
 from ringforge.matvec.demo_result import DemoResult
 from ringforge.matvec.onnx_import import load_onnx
@@ -209,12 +209,12 @@ Serve = Callable[[dict[str, matvec.Program]], int]
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
     """Starts the service in a thread and returns its port."""
-    running: list[tuple[ThreadingHTTPServer, threading.Thread, service.Service]] = []
+    running: list[tuple[BoundedServer, threading.Thread, service.Service]] = []
 
     def start(programs: dict[str, matvec.Program]) -> int:
         served = service.Service(MODEL, programs, tmp_path, 1)
-        httpd = ThreadingHTTPServer(("127.0.0.1", 0), type("H", (service.Handler,), {"service": served}))
-        thread = threading.Thread(target=httpd.serve_forever)
+        httpd = BoundedServer(("127.0.0.1", 0), type("H", (service.Handler,), {"service": served}))
+        thread = threading.Thread(target=httpd.serve_forever, args=(0.05,))
         thread.start()
         running.append((httpd, thread, served))
         return int(httpd.server_address[1])

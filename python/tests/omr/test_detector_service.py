@@ -437,6 +437,35 @@ def test_limits_of_requests_and_disk(tmp_path: Path) -> None:
         worker.gate.set()
 
 
+def test_a_full_disk_has_room_for_who_has_less(tmp_path: Path) -> None:
+    """Keys of the client with most go for another's first, the longest unused; never one that a request needs."""
+    kept = Kept(keys_each=8, disk=3 * KEY_BYTES + 10_000)
+    with (
+        loop(tmp_path, tokens=True, kept=kept) as found,
+        found.connect(0) as eve,
+        found.connect(1) as honest,
+    ):
+        theirs = [key_file(tmp_path, n) for n in range(3)]
+        for key in theirs:
+            eve.put_key(key)
+        with pytest.raises(BusyError, match="disk is full"):
+            eve.put_key(key_file(tmp_path, 3))
+        found.worker.gate.clear()
+        job = eve.submit(request(theirs[0]))
+        mine = key_file(tmp_path, 4)
+        honest.put_key(mine)
+        assert set(eve.info().keys) == {key_name(theirs[0]), key_name(theirs[2])}
+        assert set(honest.info().keys) == {key_name(mine)}
+        honest.put_key(key_file(tmp_path, 5))
+        assert set(eve.info().keys) == {key_name(theirs[0])}, "the request needs it"
+        with pytest.raises(BusyError, match="disk is full"):
+            honest.put_key(key_file(tmp_path, 6))
+        with pytest.raises(MissingKeyError):
+            eve.submit(request(theirs[1], 1))
+        found.worker.gate.set()
+        eve.watch(job)
+
+
 def test_queues_have_an_end(tmp_path: Path) -> None:
     worker = HashWorker()
     key = key_file(tmp_path)

@@ -51,13 +51,13 @@ class Hostile:
     def _flush(self) -> None:
         self._socket.sendall(self._h2.data_to_send())
 
-    def open(self, method: str, *more: tuple[str, str]) -> int:
+    def open(self, method: str, *more: tuple[str, str], service: str = wire.SERVICE) -> int:
         """Begins a call: headers, and no body. Takes no notice of how many the server allows."""
         number = self._h2.get_next_available_stream_id()
         headers = [
             (":method", "POST"),
             (":scheme", "http"),
-            (":path", f"/{wire.SERVICE}/{method}"),
+            (":path", f"/{service}/{method}"),
             (":authority", "127.0.0.1"),
             ("te", "trailers"),
             ("content-type", "application/grpc"),

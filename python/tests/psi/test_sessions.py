@@ -150,7 +150,7 @@ def test_turns_are_bounded_and_can_be_given_up() -> None:
     turns = Turns(1)
     first, second = turns.enter(b"a"), turns.enter(b"b")
     with pytest.raises(BusyError, match="1 queries wait already, of 1"):
-        turns.enter(b"c")
+        turns.enter(b"b")
     assert not turns.wait(second, lambda: False)
     turns.leave(second)
     third = turns.enter(b"c")
@@ -169,7 +169,7 @@ def test_several_may_compute_at_a_time() -> None:
     assert not turns.wait(third, lambda: False)
     assert (turns.busy, turns.waiting, turns.ahead(third)) == (3, 1, 2)
     with pytest.raises(BusyError, match="1 queries wait already, of 1"):
-        turns.enter(b"b")
+        turns.enter(b"a")
     turns.leave(second)
     assert turns.wait(third, lambda: True)
     for t in (first, third):

@@ -80,6 +80,7 @@ def told(folder: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Itera
     monkeypatch.setenv("RINGFORGE_RUNTIME_DIR", str(folder / "run"))
     with loopback.loop(folder, **options) as loop:
         published = Published(loop.service, "psi", {"device": "scripted"}, "127.0.0.1:0", Log(loop.log), beats=True)
+        published.through(loop.running.door)
         published.start(loop.address)
         try:
             yield Told(loop, published, folder / "run")

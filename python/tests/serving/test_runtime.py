@@ -209,7 +209,9 @@ def test_who_waits_for_computations_to_end_is_not_stuck(service: Told, monkeypat
     monkeypatch.setattr(service.published, "beat", beats.release)
 
     class Running:
-        port, service = 1, SimpleNamespace(housekeeping=lambda: None, close=lambda: None)
+        port, broken = 1, False
+        service = SimpleNamespace(housekeeping=lambda: None, close=lambda: None, busy=True)
+        door = SimpleNamespace(watch=lambda *_: None)
 
         def stop(self, _grace: float) -> bool:
             while beats.acquire(blocking=False):  # those of before
