@@ -237,12 +237,12 @@ def test_digests_of_another_size_end_the_run(tmp_path: Path) -> None:
 
 
 def test_windows_cover_everything_once() -> None:
-    whole = Request("0" * 64, 0, DIGEST, "messages", 65, 100, 1101)
+    whole = Request("0" * 64, 0, DIGEST, "messages", 65, 100, 1124)
     for count, windows in ((65, 1), (66, 4), (200, 8), (2080, 64)):
         parts = requests_about(whole, Wanted(capacity=count, auto=True))
         assert len(parts) == windows
         assert [p.first for p in parts] == [100, *(p.last for p in parts[:-1])]
-        assert parts[-1].last == 1101
+        assert parts[-1].last == 1124
         assert all(p.capacity == 65 for p in parts)
     assert requests_about(whole, Wanted())[0].capacity == 50
     for refused, auto, words in ((66, False, "hold 65 at the most; --auto"), (2081, True, "takes 128 digests of 65")):
