@@ -5,11 +5,20 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import re
 from collections.abc import Hashable
+from typing import Any
+
+import typer.main
 
 from ringforge.cli import main
+
+
+def built_once(patch: Any) -> None:
+    """Commands are made of their declarations once, not for every run: that takes most of a short one's time."""
+    patch.setattr(typer.main, "get_command", functools.cache(typer.main.get_command))
 
 
 def printing(*words: str) -> Hashable:

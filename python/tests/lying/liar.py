@@ -7,14 +7,14 @@ from __future__ import annotations
 import hashlib
 import math
 import random
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 #: Lies about what is in a ciphertext. They pass every check that comes before decryption.
 CIPHERTEXTS = ("monomial", "key", "probe", "garbage", "replay")
 
-#: Lies that checks before decryption may refuse: what was made for another client, a wrong checksum.
+#: Lies that checks of bytes refuse, for every client alike: what was made for another one, a wrong checksum.
 FOREIGN = ("stranger", "checksum")
 
 #: Lies that end a run early, whoever the client is: the server itself sent what is refused.
@@ -38,7 +38,7 @@ class Lie:
         return random.Random(f"{self.kind} {self.number}")
 
 
-class Protocol_(Protocol):
+class Attacked(Protocol):
     """One protocol: a client that is real, a server that is the liar's."""
 
     name: str
@@ -115,7 +115,7 @@ class Row:
 HEADING = f"{'protocol':<26}{'runs':>6}{'lies':>8}{'client has':>12}{'server sees':>14}{'early':>8}{'bits':>8}"
 
 
-def attack(protocol: Protocol_, runs: int, early: bool = True) -> Row:
+def attack(protocol: Attacked, runs: int, early: bool = True) -> Row:
     """Lies to two clients in turn, one honest answer each first. What ends early must do so for both alike."""
     liar = Liar(protocol.degree, protocol.log_modulus, (*CIPHERTEXTS, *FOREIGN))
     transcripts: set[Hashable] = set()
@@ -125,8 +125,8 @@ def attack(protocol: Protocol_, runs: int, early: bool = True) -> Row:
     for number in range(runs):
         if number < CLIENTS:
             lie = Lie("honest", number=number)
-        elif early and number % 10 == 9:
-            lie = Lie(EARLY[number // 10 % len(EARLY)], number=number)
+        elif early and number % 6 == 5:
+            lie = Lie(EARLY[number // 6 % len(EARLY)], number=number)
         else:
             lie = liar.next(number)
         transcript, outcome = protocol.once(number // 2 % CLIENTS if number >= CLIENTS else number, lie)
@@ -139,6 +139,3 @@ def attack(protocol: Protocol_, runs: int, early: bool = True) -> Row:
             liar.saw(lie, transcript)
     assert all(len(found) == 1 for found in ends.values()), ends
     return Row(protocol.name, runs, len(lies), len(transcripts), len(ends), len(outcomes))
-
-
-Attack = Callable[[Protocol_, int], Row]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +80,7 @@ class Retrieving:
         self.degree, self.log_modulus = layout.degree, layout.log_modulus
         self.seen, self._who, self._lie = Seen(), 0, Lie("honest")
         self._jobs = 0
+        self.run: Callable[[Receiver], Hashable] = self.command
         self.tap: Tap | None = None
         self.board: Tap | None = None
 
@@ -90,18 +91,17 @@ class Retrieving:
         me, self.seen, self._who, self._lie, self._jobs = self.receivers[client], Seen(), client, lie, 0
         self.seen.blanks = [bytes.fromhex(me.name), me.name.encode()]
         before = [tap.opened for tap in self.taps()]
+        outcome = self.run(me)
+        assert not any(tap.left() for tap in self.taps())
+        made = [tap.opened - opened for tap, opened in zip(self.taps(), before, strict=True)]
+        return self.seen.transcript(*made), outcome
+
+    def command(self, me: Receiver) -> Hashable:
+        """What a receiver runs."""
         assert self.tap is not None
         asked = ["retrieve", "--server", self.tap.address, "--secret", str(me.secret_file), "--detection-key"]
         board = [] if self.board is None else ["--mode", "positions", "--board", self.board.address]
-        outcome = printing("omr", *asked, str(me.key_file), *board, *self._words)
-        for tap, opened in zip(self.taps(), before, strict=True):
-            self.seen("connections", tap.opened - opened, "left", tap.left())
-        return tuple(self.seen.events), outcome
-
-    def decrypting(self) -> None:
-        """Called before a digest is read: what is open then?"""
-        if ("decrypts",) not in [e[:1] for e in self.seen.events]:
-            self.seen("decrypts", *(tap.left() for tap in self.taps()))
+        return printing("omr", *asked, str(me.key_file), *board, *self._words)
 
     # ---- the detector ----
 
@@ -170,7 +170,7 @@ def retrieving(name: str, folder: Path, patch: Any) -> Iterator[Retrieving]:
     decode = SecretReader.decode
 
     def decoding(self: SecretReader, digest: bytes, request: Any) -> Any:
-        made.decrypting()
+        made.seen.decrypting(*made.taps())
         return decode(self, digest, request)
 
     patch.setattr(SecretReader, "decode", decoding)

@@ -33,12 +33,16 @@ def body_of(record: bytes) -> bytearray:
 
 @dataclass(frozen=True)
 class Limb:
-    """A packed polynomial within a body: where, bits a coefficient; its prime and root for the evaluation form."""
+    """A packed polynomial within a body: where, bits a coefficient; its prime, for the evaluation form.
+
+    Where the ring is none of X^N + 1 (`other_ring`), monomials are constants, which all rings have.
+    """
 
     offset: int
     width: int
     degree: int
     prime: int = 0
+    other_ring: bool = False
 
     @property
     def size(self) -> int:
@@ -61,6 +65,8 @@ class Limb:
             out = np.zeros(self.degree, np.uint64)
             out[position] = amount % (1 << self.width)
             return out
+        if self.other_ring:
+            return np.full(self.degree, amount % self.prime, np.uint64)
         values = powers(self.prime, self.degree)
         at = exponents(self.degree) * position % (2 * self.degree)
         return np.array([amount * values[i] % self.prime for i in at.tolist()], np.uint64)
@@ -136,11 +142,11 @@ class Layout:
         return reseal(record, bytes(body))
 
 
-def two_parts(head: int, degree: int, primes: Sequence[int]) -> Layout:
+def two_parts(head: int, degree: int, primes: Sequence[int], other_ring: bool = False) -> Layout:
     """Both parts of a ciphertext in evaluation form, limb by limb, after a head of so many bytes."""
     limbs, at = [], head
     for prime in [*primes, *primes]:
-        limb = Limb(at, (prime - 1).bit_length(), degree, prime)
+        limb = Limb(at, (prime - 1).bit_length(), degree, prime, other_ring)
         limbs.append(limb)
         at += limb.size
     return Layout(tuple(limbs[: len(primes)]), tuple(limbs[len(primes) :]))

@@ -40,9 +40,20 @@ class Seen:
     def __init__(self) -> None:
         self.events: list[tuple[Any, ...]] = []
         self.blanks: list[bytes] = []
+        self._decrypting = False
+        self._left = 0
 
     def __call__(self, *event: Any) -> None:
-        self.events.append(event)
+        self.events.append(("after a decryption", *event) if self._decrypting else event)
+
+    def decrypting(self, *taps: Tap) -> None:
+        """The client begins to decrypt: which connections has it still open?"""
+        if not self._decrypting:
+            self._decrypting, self._left = True, sum(tap.left() for tap in taps)
+
+    def transcript(self, *connections: int) -> tuple[Any, ...]:
+        """All of it, with the connections made, and those that were open during decryption."""
+        return (*self.events, ("connections", *connections), ("open during decryption", self._left))
 
     def message(self, data: bytes) -> Any:
         """What of a message is compared."""
@@ -104,7 +115,7 @@ class Tap:
                 source.shutdown(socket.SHUT_RDWR)
 
 
-class _Handler(grpc.GenericRpcHandler):
+class _Handler(grpc.GenericRpcHandler):  # type: ignore[misc]
     def __init__(self, seen: Callable[[], Seen], answer: Answer) -> None:
         self._seen, self._answer = seen, answer
 
@@ -146,7 +157,7 @@ def speaking_http(
     """The same for HTTP: the answer's body and headers, by method and path, and the request's body."""
 
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802
+        def do_GET(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
             seen()(self.command, self.path, seen().message(body))
             try:
