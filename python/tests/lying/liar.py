@@ -9,7 +9,7 @@ import math
 import random
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 #: Lies about what is in a ciphertext. They pass every check that comes before decryption.
 CIPHERTEXTS = ("monomial", "key", "probe", "garbage", "replay")
@@ -45,8 +45,8 @@ class Attacked(Protocol):
     degree: int
     log_modulus: int
 
-    def once(self, client: int, lie: Lie) -> tuple[Hashable, Hashable]:
-        """A whole run of one client: what the server saw of it, and what the client alone knows in the end."""
+    def once(self, client: int, lie: Lie) -> tuple[tuple[Any, ...], Hashable]:
+        """A whole run of one client: what the server saw of it (`servers.Seen`), and what the client alone knows."""
 
 
 @dataclass
@@ -130,6 +130,7 @@ def attack(protocol: Attacked, runs: int, early: bool = True) -> Row:
         else:
             lie = liar.next(number)
         transcript, outcome = protocol.once(number // 2 % CLIENTS if number >= CLIENTS else number, lie)
+        assert transcript[-1] == ("open during decryption", 0), "a connection was open when the client decrypted"
         lies.add((lie.kind, lie.position, lie.amount, number if lie.kind == "garbage" else 0))
         outcomes.add(outcome)
         if lie.kind in EARLY:

@@ -87,7 +87,7 @@ class Retrieving:
     def taps(self) -> list[Tap]:
         return [tap for tap in (self.tap, self.board) if tap is not None]
 
-    def once(self, client: int, lie: Lie) -> tuple[Hashable, Hashable]:
+    def once(self, client: int, lie: Lie) -> tuple[tuple[Any, ...], Hashable]:
         me, self.seen, self._who, self._lie, self._jobs = self.receivers[client], Seen(), client, lie, 0
         self.seen.blanks = [bytes.fromhex(me.name), me.name.encode()]
         before = [tap.opened for tap in self.taps()]

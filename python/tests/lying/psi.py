@@ -67,7 +67,7 @@ class Asking:
         self._first: dict[int, bytes] = {}
         self.tap: Tap | None = None
 
-    def once(self, client: int, lie: Lie) -> tuple[Hashable, Hashable]:
+    def once(self, client: int, lie: Lie) -> tuple[tuple[Any, ...], Hashable]:
         self.seen, self._who, self._lie, self._queries = Seen(), client, lie, 0
         assert self.tap is not None
         before = self.tap.opened

@@ -49,7 +49,7 @@ class Computing:
         self.run: Callable[[], Hashable] = lambda: None
         self.tap: Tap | None = None
 
-    def once(self, client: int, lie: Lie) -> tuple[Hashable, Hashable]:
+    def once(self, client: int, lie: Lie) -> tuple[tuple[Any, ...], Hashable]:
         self.seen, self._who, self._lie = Seen(), client, lie
         opened = self.tap.opened if self.tap else 0
         outcome = self.run()
