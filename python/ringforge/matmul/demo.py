@@ -210,9 +210,9 @@ def run_demo(*, out: Path = Path("demo-out/matmul"), parameters: str = "auto", t
         seconds["server computes"] = report["compute_seconds"]
         start = clock()
         sizes["result's ciphertext"] = connection.fetch("result", own / "result.ct")
+        connection.close()
         got = owner.decrypt(Parcel.load(own / "result.ct", program, "result", threads), threads)
         seconds["fetch and decrypt"] = clock() - start
-        connection.close()
     seconds["altogether"] = clock() - begin
     result = DemoResult(
         program=program,

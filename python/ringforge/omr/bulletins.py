@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -91,15 +91,6 @@ def open_board(
         remote.close()
         raise
     return Source(remote)
-
-
-def payloads_of(source: Source) -> Callable[[int, int, int], list[bytes]]:
-    """What `receiver.Run` fetches payloads with."""
-
-    def payloads(bulletin: int, first: int, last: int) -> list[bytes]:
-        return [row.tobytes() for row in source.payloads(bulletin, first, last)]
-
-    return payloads
 
 
 def _is_address(where: str) -> bool:

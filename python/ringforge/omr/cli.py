@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,11 +15,17 @@ from ringforge.cli import completion
 from ringforge.cli.console import console, properties, say, size_text, steps, thread_count, visible
 from ringforge.cli.options import Insecure, Threads, keep_secret, output_file
 from ringforge.cli.output import ROWS, TEXT, WORK, AsJson, emit, prints, put
-from ringforge.errors import ParameterError
+from ringforge.errors import Error, ParameterError
 from ringforge.files import writing
 from ringforge.omr import board_cli, detect_cli
 from ringforge.omr.answers import DetectorStatus, NewReceiver, Retrieved, SearchEstimate, Shown
 from ringforge.serving.options import Plaintext, Stall, Timeout, TlsCa, TokenFile, client_token
+
+if TYPE_CHECKING:
+    from ringforge.omr.receiver import Outcome
+
+#: Digests that could not be read of which a message says why.
+_SHOWN_FAILURES = 4
 
 # gRPC's own words go to standard error, where only ours belong. Read when grpc is imported, which commands do late.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -53,7 +59,9 @@ SetName = Annotated[
         autocompletion=completion.names_of("ringforge.omr.sets:names"),
     ),
 ]
-Capacity = Annotated[int, typer.Option(min=0, help="Messages that a digest of a bulletin can hold.")]
+Capacity = Annotated[
+    int, typer.Option(min=0, help="Messages of a bulletin that there is to be room for; 0: 50.", show_default=False)
+]
 
 
 # ---- keys ----------------------------------------------------------------------------------------
@@ -156,25 +164,22 @@ def retrieve(
     bulletins: Annotated[
         str | None, typer.Option(help="3, or 0..7; default: all that are sealed.", metavar="FIRST..LAST")
     ] = None,
-    capacity: Capacity = 50,
+    capacity: Capacity = 0,
     auto: Annotated[
         bool,
         typer.Option(
-            "--auto", help="Where there are more messages, ask again: a larger digest, then parts of the board."
+            "--auto",
+            help="Ask by the largest digests, and by windows of the board where --capacity is beyond one of them.",
         ),
     ] = False,
     mode: Annotated[
-        str, typer.Option(help="messages; or positions: small digests, payloads are fetched from --board.")
+        str, typer.Option(help="messages; or positions: small digests, and all payloads are read from --board.")
     ] = "messages",
     board: Annotated[
         str | None, typer.Option(help="Mode positions: the board, HOST:PORT of its service, or its database.")
     ] = None,
     board_ca: Annotated[Path | None, typer.Option(help="As --tls-ca, for the board's service.")] = None,
     board_token_file: Annotated[Path | None, typer.Option(help="As --token-file, for the board's service.")] = None,
-    fetch: Annotated[
-        str,
-        typer.Option(help="Mode positions: entries (the board learns which), blocks of 1,024, or the whole bulletin."),
-    ] = "bulletin",
     out: Annotated[
         Path | None, typer.Option(help="Directory for the messages, a file each, in place of printing them.")
     ] = None,
@@ -187,42 +192,45 @@ def retrieve(
 ) -> None:
     """Receiver: gets its messages.
 
-    Deposits the detection key where the detector does not have it, asks for a digest of each bulletin, and prints what
-    opens. Messages go to standard output, what it took to standard error. Interrupted, it may be run again: the
-    detector goes on where it was.
+    Deposits the detection key where the detector does not have it, asks for a digest of each bulletin, hangs up, and
+    prints what opens: no server sees what was found, or whether anything could be read. Messages go to standard output,
+    what it took to standard error; the exit code is 1 if a digest could not be read. Interrupted, it may be run again:
+    the detector goes on where it was.
 
     Examples:
 
         ringforge omr retrieve --server 127.0.0.1:8770 --secret me.secret --detection-key me.detection
 
         ringforge omr retrieve --server omr.example:8770 --tls-ca ca.pem --token-file token --secret me.secret \
---detection-key me.detection --bulletins 7..9 --auto --out messages
+--detection-key me.detection --bulletins 7..9 --auto --capacity 200 --out messages
     """
-    from ringforge.omr.bulletins import open_board, payloads_of
+    from ringforge.omr.bulletins import open_board
     from ringforge.omr.detector_client import Connection
     from ringforge.omr.reading import SecretReader
     from ringforge.omr.receiver import Run, Wanted
     from ringforge.omr.texts import outcome_object, outcome_rows, text_of
 
     numbers = _numbers(bulletins)
-    wanted = Wanted(mode, capacity, auto, fetch)
+    wanted = Wanted(mode, capacity, auto)
     if out is not None:
         out.mkdir(exist_ok=True)
     reader = SecretReader.load(secret)
     with contextlib.ExitStack() as stack:
-        payloads = None
+        source = None
         if board is not None:
             source = open_board(
                 board, reader.set, ca=board_ca, token=client_token(board_token_file), plaintext=plaintext
             )
-            payloads = payloads_of(stack.enter_context(contextlib.closing(source)))
+            stack.enter_context(contextlib.closing(source))
         connection = stack.enter_context(
             Connection(
                 server, ca=tls_ca, token=client_token(token_file), timeout=timeout, stall=stall, plaintext=plaintext
             )
         )
         report = stack.enter_context(steps())
-        outcome = Run(connection, reader, detection_key, reader.set.entries, wanted, payloads, report)(numbers)
+        run = Run(connection, reader, detection_key, reader.set.entries, wanted, source, report)
+        run.fetch(numbers)
+    outcome = run.read()
     sent, received = connection.traffic.sent, connection.traffic.received
     if out is not None:
         for m in outcome.messages:
@@ -230,6 +238,7 @@ def retrieve(
                 f.write(m.text)
     if as_json:
         emit(outcome_object(outcome, sent, received))
+        _refuse_unread(outcome)
         return
     if out is None:
         for m in outcome.messages:
@@ -243,6 +252,17 @@ def retrieve(
         about.print(f"{dropped} entries looked like messages and were none of yours: dropped", soft_wrap=True)
     if out is not None:
         about.print(f"wrote {len(outcome.messages)} files into {out}", markup=False, soft_wrap=True)
+    _refuse_unread(outcome)
+
+
+def _refuse_unread(outcome: Outcome) -> None:
+    """Says which digests could not be read, once what the others hold was given out.
+
+    Raises:
+        Error: some could not.
+    """
+    if outcome.failures:
+        raise Error("; ".join(str(e) for e in outcome.failures[:_SHOWN_FAILURES]))
 
 
 @app.command()

@@ -45,7 +45,7 @@ def decode(sums: Ints, entries: int, t: int) -> tuple[Ints, Ints]:
     if count > capacity:
         raise TooManyMessagesError(
             f"{count} entries are pertinent, the digest holds {capacity}: ask for one of at least {count} messages "
-            f"(--capacity {count}, or --auto), or for a window of the board with fewer of them",
+            f"(--capacity {count}), or with --auto, which asks by the largest digests and by windows of the board",
             count,
         )
     polynomial = _polynomial(sums[1:, 0], count, t)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ringforge._native.omr import CompressionPlan
 from ringforge.omr.compress import compression_plan
 from ringforge.omr.decode import decode
 from ringforge.omr.keys import ReceiverSecret
@@ -41,6 +42,18 @@ class SecretReader:
         """Parameters."""
         return self._secret.set
 
+    def digest_bytes(self, request: Request) -> int:
+        """Bytes of the answer to a request.
+
+        Raises:
+            ParameterError: a capacity that no digest has.
+        """
+        return self._plan(request).digest_bytes
+
+    def _plan(self, request: Request) -> CompressionPlan:
+        carried = self.set.payload_words if request.mode == "messages" else 0
+        return compression_plan(self.set, request.capacity, 1 + carried)
+
     def decode(self, digest: bytes, request: Request) -> Retrieved:
         """Positions within the request's window, and payloads.
 
@@ -50,8 +63,7 @@ class SecretReader:
         """
         s = self.set
         carried = s.payload_words if request.mode == "messages" else 0
-        plan = compression_plan(s, request.capacity, 1 + carried)
-        rows = plan.open(digest, self._secret.compression).astype(np.int64)
+        rows = self._plan(request).open(digest, self._secret.compression).astype(np.int64)
         # The first value belongs to all entries, the second is 1 in the window.
         sums = rows.reshape(request.capacity + 1, 2 + carried)[:, 1:]
         found, words = decode(sums, s.entries, s.t)

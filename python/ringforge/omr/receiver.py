@@ -1,23 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""A receiver's run: asks a detector for digests, reads them, asks again where they were too small, opens the boxes.
+"""A receiver's run: asks a detector for all digests, hangs up, and only then reads them and opens the boxes.
 
-What the detector sees of a run: the key, the bulletins, modes, capacities and windows asked for. The first request
-about a bulletin never depends on what is found. A second one, after more messages than the digest could hold, does:
-that there were more than `capacity` is what it tells; which, or how many exactly, it does not, except that windows of
-a bulletin asked for again tell that those had too many, too. `capacity` at the most from the beginning, and
-`auto=False`, avoid it.
+A detector sees of a run: the key, the bulletins, modes, capacities and windows asked for. All of them follow from what
+the receiver wants and from what the detector said of itself before the first request, never from what a digest holds. A
+detector that forges digests can see nowhere whether one of them could be read (docs/security.md): the connection is
+closed before the first is decrypted, and nothing is kept that a later run would ask by.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from ringforge.errors import MismatchError, ParameterError, TooManyMessagesError
+import numpy as np
+import numpy.typing as npt
+
+from ringforge.errors import Error, FormatError, MismatchError, ParameterError, TooManyMessagesError
 from ringforge.omr.detector_client import Connection, Info, key_name
 from ringforge.omr.steps import Request
 from ringforge.serving.jobs import Progress
@@ -25,11 +30,15 @@ from ringforge.serving.jobs import Progress
 #: Told what is going on: the step, the fraction done, requests before this one, seconds left or -1.
 Report = Callable[[str, float, int, float], None]
 
-#: How payloads are fetched from a board after a digest of positions: the entries themselves, which tells the board
-#: where the messages are; whole blocks of `BLOCK` entries around them, which tells it so roughly; or the whole
-#: bulletin, which tells it nothing but that somebody reads it.
-FETCHES = ("entries", "blocks", "bulletin")
-BLOCK = 1024
+#: Messages of a bulletin that there is room for unless something else is asked for.
+DEFAULT_CAPACITY = 50
+
+#: Digests asked for about one bulletin, and in one run, at the most.
+MAX_WINDOWS = 64
+MAX_REQUESTS = 4096
+
+#: Payloads read from a board in one run, at the most: they are on the disk until the run is over.
+MAX_PAYLOADS = 1 << 22
 
 
 class Retrieved(Protocol):
@@ -45,6 +54,9 @@ class Retrieved(Protocol):
 class Reader(Protocol):
     """What a receiver's secret does with a digest. `reading.SecretReader` is one."""
 
+    def digest_bytes(self, request: Request) -> int:
+        """Bytes of the answer to a request; nothing secret is in that."""
+
     def decode(self, digest: bytes, request: Request) -> Retrieved:
         """Positions, and payloads where the digest has them.
 
@@ -54,6 +66,16 @@ class Reader(Protocol):
 
     def open(self, payload: bytes) -> bytes | None:
         """A text, or None where the payload is not this receiver's."""
+
+
+class Payloads(Protocol):
+    """A board, as far as it gives payloads. `bulletins.Source` is one."""
+
+    def payloads(self, number: int, first: int = 0, last: int | None = None) -> npt.NDArray[np.uint8]:
+        """Payloads of entries first to last of a bulletin, last not included, one a row."""
+
+    def close(self) -> None:
+        """Lets go of the board."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +94,7 @@ class Bulletin:
     Attributes:
         number: of the bulletin. count: pertinent entries, as digests say.
         dropped: entries that looked pertinent, whose boxes are not this receiver's.
-        requests: digests asked for. seconds: from the first request to the last box.
+        requests: digests asked for. seconds: for asking and for reading.
         bytes: of its digests. fetched: payloads fetched from the board, in mode "positions".
     """
 
@@ -87,15 +109,12 @@ class Bulletin:
 
 @dataclass
 class Outcome:
-    """A run: the messages in the order of the board, and what it took."""
+    """A run: the messages in the order of the board, what it took, and why digests could not be read."""
 
     messages: list[Message] = field(default_factory=list)
     bulletins: list[Bulletin] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
-
-
-#: A board, as far as it gives payloads: bulletin, first entry, last entry, not included.
-Payloads = Callable[[int, int, int], Sequence[bytes]]
+    failures: list[Error] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -103,34 +122,45 @@ class Wanted:
     """What a run asks for.
 
     Attributes:
-        mode: "messages", or "positions": then payloads come from `payloads`.
-        capacity: messages that a digest holds; 0 is the most that the key is for.
-        auto: whether to ask again when there are more.
-        fetch: of `FETCHES`, for mode "positions".
+        mode: "messages", or "positions": then all payloads of each bulletin are read from a board.
+        capacity: messages of a bulletin that there is to be room for; 0 is `DEFAULT_CAPACITY`.
+        auto: whether to ask by the largest digests, and by windows where one of them is too small for `capacity`
+            messages (`requests_about`).
 
     Raises:
-        ParameterError: no such mode or fetch.
+        ParameterError: a capacity below 0.
     """
 
     mode: str = "messages"
     capacity: int = 0
     auto: bool = False
-    fetch: str = "bulletin"
 
     def __post_init__(self) -> None:
-        if self.fetch not in FETCHES:
-            raise ParameterError(f'"{self.fetch}" is no way to fetch payloads: {", ".join(FETCHES)}')
         if self.capacity < 0:
-            raise ParameterError(f"a capacity of {self.capacity} messages: 1 is the least, 0 the most that is possible")
+            raise ParameterError(f"a capacity of {self.capacity} messages: 1 is the least, 0 stands for the default")
+
+
+@dataclass
+class _Fetched:
+    """One bulletin's answers, as they came: nothing of them has been decrypted."""
+
+    found: Bulletin
+    answers: list[tuple[Request, bytes]]
+    payloads: Any = None
+    payload_bytes: int = 0
+
+    def payload(self, entry: int) -> bytes:
+        return os.pread(self.payloads.fileno(), self.payload_bytes, entry * self.payload_bytes)
 
 
 class Run:
-    """One receiver's dealings with one detector.
+    """One receiver's dealings with one detector: `fetch` asks for everything and hangs up, `read` decrypts.
 
     Args:
-        connection: to the detector. reader: reads digests and boxes. key: file of the detection key.
+        connection: to the detector; `fetch` closes it. reader: reads digests and boxes.
+        key: file of the detection key.
         entries: of a bulletin. wanted: what to ask for.
-        payloads: the board, for mode "positions".
+        board: for mode "positions"; `fetch` closes it.
         report: told what is going on.
     """
 
@@ -141,23 +171,40 @@ class Run:
         key: Path,
         entries: int,
         wanted: Wanted,
-        payloads: Payloads | None = None,
+        board: Payloads | None = None,
         report: Report | None = None,
     ) -> None:
-        if wanted.mode == "positions" and payloads is None:
+        if wanted.mode == "positions" and board is None:
             raise ParameterError("digests of positions need a board to fetch the payloads from: give --board")
         self._connection, self._reader, self._key, self._entries = connection, reader, key, entries
-        self._wanted, self._payloads = wanted, payloads
+        self._wanted, self._board = wanted, board
         self._report = report or (lambda *_: None)
         self._job: str | None = None
+        self._fetched: list[_Fetched] = []
         self.outcome = Outcome()
 
     def __call__(self, bulletins: Iterable[int] | None = None) -> Outcome:
-        """Retrieves from bulletins of these numbers, or from all that are sealed.
+        """Retrieves from bulletins of these numbers, or from all that are sealed: `fetch`, then `read`.
 
         Raises:
-            TooManyMessagesError: a digest was too small, and `auto` is off. ParameterError: no such bulletin.
-            MismatchError: the key is for other parameters than the detector's.
+            Error: as `fetch`; or the first of the outcome's failures, and `outcome` has what could be read.
+        """
+        self.fetch(bulletins)
+        outcome = self.read()
+        if outcome.failures:
+            raise outcome.failures[0]
+        return outcome
+
+    # ---- towards the servers -----------------------------------------------------------------------
+
+    def fetch(self, bulletins: Iterable[int] | None = None) -> None:
+        """Asks for all digests, and in mode "positions" for all payloads, of bulletins of these numbers, or of all that
+        are sealed; then closes the connections. Nothing is decrypted.
+
+        Raises:
+            ParameterError: no such bulletin, more requests than a run makes, or a capacity that digests cannot have.
+            MismatchError: the key is for other parameters than the detector's. FormatError: an answer has the wrong
+            size. Error: the detector or the board cannot be reached, refuses or fails.
         """
         try:
             info = self._connection.info()
@@ -169,86 +216,75 @@ class Run:
                     f"the detector knows no sealed bulletin {missing[0]}: "
                     + (f"they go from {min(info.bulletins)} to {last}" if last >= 0 else "none is sealed yet")
                 )
-            name = self._upload(info)
-            for number in numbers:
-                self._bulletin(info, name, number)
-            return self.outcome
+            planned = self._planned(info, numbers)
+            self._upload(info)
+            for requests in planned:
+                self._ask(requests)
         except KeyboardInterrupt:
             if self._job is not None:
                 self._connection.cancel(self._job)
             raise
+        finally:
+            self._connection.close()
+            if self._board is not None:
+                self._board.close()
 
-    def _upload(self, info: Info) -> str:
-        name = key_name(self._key)
-        if name not in info.keys:
-            start = time.perf_counter()
-            self._report("sending the detection key", 0.0, 0, -1.0)
-            self._connection.put_key(self._key, lambda f: self._report("sending the detection key", f, 0, -1.0))
-            self._took("detection key", start)
-        return name
+    def _planned(self, info: Info, numbers: Sequence[int]) -> list[list[Request]]:
+        """All requests of the run, bulletin by bulletin, before the first is made."""
+        if not numbers:
+            return []
+        most = info.detector.get("capacity", {}).get(self._wanted.mode)
+        if not isinstance(most, int) or not 1 <= most <= self._entries:
+            raise MismatchError(f"the detector offers no digests of {self._wanted.mode}")
+        key = key_name(self._key)
+        whole = Request(
+            key, numbers[0], info.bulletins[numbers[0]], self._wanted.mode, most, 0, self._entries
+        )  # of which the others are copies
+        each = requests_about(whole, self._wanted)
+        for request in each:
+            self._reader.digest_bytes(request)  # refuses capacities that no digest has
+        if len(numbers) * len(each) > MAX_REQUESTS:
+            raise ParameterError(
+                f"{len(each)} digests of each of {len(numbers)} bulletins: a run asks for {MAX_REQUESTS} at the most; "
+                "ask for fewer bulletins at once (--bulletins FIRST..LAST)"
+            )
+        if self._board is not None and self._wanted.mode == "positions" and len(numbers) * self._entries > MAX_PAYLOADS:
+            raise ParameterError(
+                f"payloads of {len(numbers)} bulletins: a run keeps those of {MAX_PAYLOADS // self._entries} at the "
+                "most; ask for fewer bulletins at once (--bulletins FIRST..LAST)"
+            )
+        return [[replace(r, bulletin=n, digest=info.bulletins[n]) for r in each] for n in numbers]
+
+    def _upload(self, info: Info) -> None:
+        if key_name(self._key) in info.keys:
+            return
+        start = time.perf_counter()
+        self._report("sending the detection key", 0.0, 0, -1.0)
+        self._connection.put_key(self._key, lambda f: self._report("sending the detection key", f, 0, -1.0))
+        self._took("detection key", start)
 
     def _took(self, what: str, start: float) -> None:
         seconds = self.outcome.seconds
         seconds[what] = seconds.get(what, 0.0) + time.perf_counter() - start
 
-    def _most(self, info: Info) -> int:
-        """The capacity that the detector offers in this mode."""
-        most = info.detector.get("capacity", {}).get(self._wanted.mode)
-        if not isinstance(most, int) or not 1 <= most <= self._entries:
-            raise MismatchError(f"the detector offers no digests of {self._wanted.mode}")
-        return most
-
-    def _bulletin(self, info: Info, key: str, number: int) -> None:
+    def _ask(self, requests: Sequence[Request]) -> None:
+        """Gets one bulletin's digests, and its payloads."""
         start = time.perf_counter()
-        most = self._most(info)
-        found = Bulletin(number)
+        found = Bulletin(requests[0].bulletin)
+        got = _Fetched(found, [])
         self.outcome.bulletins.append(found)
-        capacity = min(self._wanted.capacity or DEFAULT_CAPACITY, most)
-        if self._wanted.capacity > most:
-            raise ParameterError(
-                f"a capacity of {self._wanted.capacity} messages: digests of {self._wanted.mode} hold {most} at the "
-                "most"
-            )
-        request = Request(key, number, info.bulletins[number], self._wanted.mode, capacity, 0, self._entries)
-        positions: dict[int, bytes | None] = {}
-        self._ask(found, request, most, positions)
-        found.count = len(positions)
+        self._fetched.append(got)
+        for request in requests:
+            got.answers.append((request, self._digest(found, request)))
         if self._wanted.mode == "positions":
-            positions = dict(self._fetched(found, sorted(positions)))
-        for entry in sorted(positions):
-            payload = positions[entry]
-            text = None if payload is None else self._reader.open(payload)
-            if text is None:
-                found.dropped += 1
-            else:
-                self.outcome.messages.append(Message(number, entry, text))
+            self._payloads(got)
         found.seconds = time.perf_counter() - start
-
-    def _ask(self, found: Bulletin, request: Request, most: int, into: dict[int, bytes | None]) -> None:
-        """One digest; more of them if it was too small."""
-        digest = self._digest(found, request)
-        start = time.perf_counter()
-        try:
-            retrieved = self._reader.decode(digest, request)
-        except TooManyMessagesError as e:
-            if not self._wanted.auto:
-                raise
-            count = e.count
-        else:
-            self._took("decode", start)
-            carried = retrieved.payloads
-            payloads: Sequence[bytes | None] = [None] * len(retrieved.indices) if carried is None else carried
-            into.update(zip(map(int, retrieved.indices), payloads, strict=True))
-            return
-        self._took("decode", start)
-        for again in split(request, count, most):
-            self._ask(found, again, most, into)
 
     def _digest(self, found: Bulletin, request: Request) -> bytes:
         start = time.perf_counter()
         what = f"bulletin {request.bulletin}"
-        if found.requests:
-            what += f", entries {request.first} to {request.last}, up to {request.capacity}"
+        if (request.first, request.last) != (0, self._entries):
+            what += f", entries {request.first} to {request.last}"
         self._job = self._connection.submit(request)
 
         def told(p: Progress) -> None:
@@ -258,61 +294,117 @@ class Run:
         self._connection.watch(self._job, told)
         digest = self._connection.fetch(self._job)
         self._job = None
+        if len(digest) != self._reader.digest_bytes(request):
+            raise FormatError(
+                f"the detector's digest has {len(digest)} bytes, where this request's have "
+                f"{self._reader.digest_bytes(request)}: it is of another version, or another program"
+            )
         found.requests += 1
         found.bytes += len(digest)
         self._took("digests", start)
         return digest
 
-    def _fetched(self, found: Bulletin, entries: Sequence[int]) -> Mapping[int, bytes]:
-        """Payloads of these entries, from the board."""
-        assert self._payloads is not None
+    def _payloads(self, got: _Fetched) -> None:
+        """All payloads of a bulletin, into a file without a name: whatever is in it, also where nothing is."""
+        assert self._board is not None
         start = time.perf_counter()
-        payloads: dict[int, bytes] = {}
-        for first, last in ranges(entries, self._wanted.fetch, self._entries):
-            got = self._payloads(found.number, first, last)
-            found.fetched += len(got)
-            payloads.update({e: bytes(got[e - first]) for e in entries if first <= e < last})
+        rows = self._board.payloads(got.found.number, 0, self._entries)
+        got.payloads, got.payload_bytes = tempfile.TemporaryFile(), rows.shape[1]  # noqa: SIM115, read and closed later
+        got.payloads.write(np.ascontiguousarray(rows).data)
+        got.payloads.flush()
+        got.found.fetched = len(rows)
         self._took("payloads from the board", start)
-        return payloads
+
+    # ---- on this side ------------------------------------------------------------------------------
+
+    def read(self) -> Outcome:
+        """Decrypts what `fetch` got. Digests that cannot be read are the outcome's failures; the others count."""
+        for got in self._fetched:
+            start = time.perf_counter()
+            positions: dict[int, bytes | None] = {}
+            for request, digest in got.answers:
+                try:
+                    self._decode(digest, request, positions)
+                except Error as e:
+                    self.outcome.failures.append(self._failure(e, request, len(got.answers)))
+            self._took("decode", start)
+            got.found.count = len(positions)
+            for entry in sorted(positions):
+                payload = positions[entry] if got.payloads is None else got.payload(entry)
+                text = None if payload is None else self._reader.open(payload)
+                if text is None:
+                    got.found.dropped += 1
+                else:
+                    self.outcome.messages.append(Message(got.found.number, entry, text))
+            if got.payloads is not None:
+                got.payloads.close()
+            got.found.seconds += time.perf_counter() - start
+        self._fetched = []
+        return self.outcome
+
+    def _decode(self, digest: bytes, request: Request, into: dict[int, bytes | None]) -> None:
+        retrieved = self._reader.decode(digest, request)
+        carried = retrieved.payloads
+        payloads: Sequence[bytes | None] = [None] * len(retrieved.indices) if carried is None else carried
+        into.update(zip(map(int, retrieved.indices), payloads, strict=True))
+
+    def _failure(self, e: Error, request: Request, windows: int) -> Error:
+        """The error of one digest, with where it was, and what to do."""
+        where = f"bulletin {request.bulletin}, entries {request.first} to {request.last}"
+        if not isinstance(e, TooManyMessagesError):
+            with contextlib.suppress(TypeError):
+                return type(e)(f"{where}: {e}")
+            return e
+        room = enough_room(e.count, request.capacity, windows)
+        return TooManyMessagesError(
+            f"{where}: {e.count} entries are pertinent, the digest holds {request.capacity}: ask for this bulletin "
+            f"again with --auto --capacity {room}, which tells the detector that there were more",
+            e.count,
+        )
 
 
-#: Messages that a digest holds unless something else is asked for.
-DEFAULT_CAPACITY = 50
+def requests_about(whole: Request, wanted: Wanted) -> list[Request]:
+    """What a run asks about a bulletin. It follows from what is wanted alone, never from what is found.
 
-
-def split(request: Request, count: int, most: int) -> list[Request]:
-    """What to ask for after a digest that was too small: a larger capacity where that is possible, else windows.
+    Without `auto` it is one digest. With it, digests are the largest; where one is too small for `capacity` messages,
+    windows of equal size have twice the room for them, because messages do not lie evenly.
 
     Args:
-        count: pertinent entries in the request's window. most: the largest capacity.
+        whole: about the whole bulletin, by the largest digest.
+
+    Raises:
+        ParameterError: more messages than one digest holds, without `auto`; or than `MAX_WINDOWS` hold.
     """
-    if count <= most and request.capacity < most:
-        capacity = request.capacity
-        while capacity < count:  # the capacity tells how many there are, roughly
-            capacity *= 2
-        return [replace(request, capacity=min(most, capacity))]
-    size = request.last - request.first
-    parts = 2
-    while parts * most < 2 * count and parts < size:
-        parts *= 2
-    step = -(-size // parts)
+    most, capacity = whole.capacity, wanted.capacity or min(DEFAULT_CAPACITY, whole.capacity)
+    if not wanted.auto:
+        if capacity > most:
+            raise ParameterError(
+                f"a capacity of {capacity} messages: digests of {whole.mode} hold {most} at the most; --auto asks for "
+                "several of them"
+            )
+        return [replace(whole, capacity=capacity)]
+    windows, size = 1, whole.last - whole.first
+    while capacity > most and windows * most < 2 * capacity:
+        windows *= 2
+    if windows > min(MAX_WINDOWS, size):
+        raise ParameterError(
+            f"a capacity of {capacity} messages takes {windows} digests of {most}: {min(MAX_WINDOWS, size)} are asked "
+            "for about a bulletin at the most; take a smaller --capacity"
+        )
+    step = -(-size // windows)
     return [
-        replace(request, capacity=most, first=first, last=min(first + step, request.last))
-        for first in range(request.first, request.last, step)
+        replace(whole, first=first, last=min(first + step, whole.last))
+        for first in range(whole.first, whole.last, step)
     ]
 
 
-def ranges(entries: Sequence[int], fetch: str, size: int) -> list[tuple[int, int]]:
-    """Ranges of entries to fetch from a board of `size` entries a bulletin, so that all of these are in them."""
-    if fetch == "bulletin":  # without messages too: else the board could tell
-        return [(0, size)]
-    block = BLOCK if fetch == "blocks" else 1
-    blocks = sorted({e // block for e in entries})
-    found: list[tuple[int, int]] = []
-    for b in blocks:
-        first, last = b * block, min((b + 1) * block, size)
-        if found and found[-1][1] == first:
-            found[-1] = (found[-1][0], last)
-        else:
-            found.append((first, last))
-    return found
+def enough_room(count: int, most: int, windows: int) -> int:
+    """The capacity to ask for after a digest of `most` messages, one of so many windows, had `count` to hold.
+
+    With it, windows are so small that the fullest of these fits if its messages lie evenly.
+    """
+    if windows == 1:
+        return count
+    while count > most:
+        count, windows = -(-count // 2), 2 * windows
+    return windows * most // 2

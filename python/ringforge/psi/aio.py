@@ -229,6 +229,7 @@ class AsyncConnection(Described):
         report: Report | None = None,
         known: tuple[TableInfo, dict[str, int]] | None = None,
         resume: Run | None = None,
+        hang_up: bool = False,
     ) -> Outcome:
         """A whole run with fresh keys; arguments and errors are those of `ringforge.psi.remote.intersect`.
 
@@ -242,7 +243,7 @@ class AsyncConnection(Described):
             request_bytes=request_bytes,
             exact_sizes=exact_sizes,
         )
-        return await self._drive(run.steps(self.traffic, known), report)
+        return await self._drive(run.steps(self.traffic, known, hang_up=hang_up), report)
 
     # ---- underneath --------------------------------------------------------------------------------
 
@@ -274,6 +275,7 @@ class AsyncConnection(Described):
             "open_session": functools.partial(self._open_session, progress=tell),
             "query": functools.partial(self._query, progress=tell),
             "close_session": self._close_session,
+            "close": self.close,
         }
         return await calls[step.method](*step.arguments)
 

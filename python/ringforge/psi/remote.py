@@ -176,6 +176,7 @@ def intersect(
     report: Report | None = None,
     known: tuple[TableInfo, dict[str, int]] | None = None,
     resume: Run | None = None,
+    hang_up: bool = False,
 ) -> Outcome:
     """A whole run with fresh keys. Replies are decrypted after the session is closed.
 
@@ -189,6 +190,8 @@ def intersect(
         known: what `Connection.info` said, if it was asked already.
         resume: a run that ended in the middle (`IncompleteError.run`), in place of elements and options: asks what has
             no answer yet. The server learns that this client was the same, which it may know anyway.
+        hang_up: closes the connection before replies are decrypted, so that not even the time of its end says how
+            long that took. Whoever asks once should; a connection that is shared or used again stays open.
 
     Raises:
         Error: the server cannot be reached, refuses, breaks off, or is late. QuotaError, BusyError: it refuses for
@@ -204,7 +207,7 @@ def intersect(
         request_bytes=request_bytes,
         exact_sizes=exact_sizes,
     )
-    return drive(run.steps(connection.traffic, known), connection, report)
+    return drive(run.steps(connection.traffic, known, hang_up=hang_up), connection, report)
 
 
 def drive(steps: Steps, connection: Connection, report: Report | None = None) -> Outcome:
@@ -232,4 +235,4 @@ def _perform(step: Step, connection: Connection, report: Report | None) -> Any:
     if step.work is not None:
         return step.work()
     call = getattr(connection, step.method)
-    return call(*step.arguments) if step.method in ("info", "close_session") else call(*step.arguments, tell)
+    return call(*step.arguments) if step.method in ("info", "close_session", "close") else call(*step.arguments, tell)

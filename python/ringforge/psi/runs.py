@@ -122,12 +122,15 @@ class Run:
     def __repr__(self) -> str:
         return "<Run, secret>"
 
-    def steps(self, traffic: Traffic, known: tuple[TableInfo, dict[str, int]] | None = None) -> Steps:
+    def steps(
+        self, traffic: Traffic, known: tuple[TableInfo, dict[str, int]] | None = None, *, hang_up: bool = False
+    ) -> Steps:
         """What is to be done, up to the outcome. A run that ended with `IncompleteError` goes on where it was.
 
         Args:
             traffic: of the connection, for the outcome.
             known: what `Connection.info` said, if it was asked already.
+            hang_up: closes the connection before replies are decrypted.
 
         Raises:
             IncompleteError, and what the calls raise. MismatchError: the run is under way already.
@@ -135,11 +138,11 @@ class Run:
         if not self._busy.acquire(blocking=False):
             raise MismatchError("this run is under way already: wait for it, or begin another one")
         try:
-            return (yield from self._steps(traffic, known))
+            return (yield from self._steps(traffic, known, hang_up))
         finally:
             self._busy.release()
 
-    def _steps(self, traffic: Traffic, known: tuple[TableInfo, dict[str, int]] | None) -> Steps:
+    def _steps(self, traffic: Traffic, known: tuple[TableInfo, dict[str, int]] | None, hang_up: bool) -> Steps:
         if known is None:
             known = yield from self._timed(Step("table info", method="info"))
         info, left = known
@@ -157,7 +160,12 @@ class Run:
         waiting = client.queries - client.answered
         enough("bins", waiting * client.plan.bins, left, f"bins ({waiting} queries)")
         try:
-            yield from self._ask(client, table)
+            try:
+                yield from self._ask(client, table)
+            finally:
+                # Nothing that a reply holds may show in what the server sees, be it the time of the connection's end.
+                if hang_up:
+                    yield Step("hang up", method="close", quiet=True)
         except Error as e:
             if not client.answered:
                 raise

@@ -6,19 +6,30 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ringforge.aes import demo
 from ringforge.cli import main
 from ringforge.search import Search
+from ringforge.serving import processes
 from tests.answers import printed, result_of
 
 
 def test_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Processes, a socket, real bytes, few of them; and the search finds secrets where they are."""
     monkeypatch.setitem(demo.SIZES["bgv"], "small", ("bgv-test", 239))
+    asked: list[str] = []
+    start = processes.start
+
+    def noting(folder: Path, *words: object) -> Any:
+        asked.append(str(words[1]))
+        return start(folder, *words)
+
+    monkeypatch.setattr(demo, "start", noting)
     assert main(["aes", "demo", "--threads", "1", "--json", "--out", str(tmp_path)]) == 0, capsys.readouterr()
+    assert asked[-6:] == ["submit"] * 3 + ["decrypt"] * 3, "the server is asked before anything is decrypted"
     found = result_of(capsys.readouterr().out)
     assert found["good"]
     assert found["bytes"] == 239

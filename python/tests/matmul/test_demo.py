@@ -11,10 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ringforge import local_http
 from ringforge.cli import main
 from ringforge.matmul import demo
 from ringforge.matmul.program import Program
+from ringforge.matmul.roles import KeyHolder
 from tests.answers import printed
+from tests.lying.order import asks_before_it_reads, written_down
 
 pytest.importorskip("sklearn")
 
@@ -23,7 +26,13 @@ pytest.importorskip("sklearn")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, demo.DemoResult]:
     """The demo itself, at full size."""
     out = tmp_path_factory.mktemp("demo")
-    return out, demo.run_demo(out=out, threads=2)
+    server = local_http.Connection
+    with written_down(
+        (server, "request", "ask"), (server, "close", "close"), (KeyHolder, "decrypt", "decrypt")
+    ) as events:
+        result = demo.run_demo(out=out, threads=2)
+    assert asks_before_it_reads(events)
+    return out, result
 
 
 def test_the_step_is_numpys(shown: tuple[Path, demo.DemoResult]) -> None:

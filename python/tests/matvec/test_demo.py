@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ringforge import matvec
+from ringforge import local_http, matvec
 from ringforge.cli import main
 from ringforge.errors import Error, FormatError, MissingKeyError, ParameterError
 from ringforge.local_server import BoundedServer
@@ -26,17 +26,33 @@ from ringforge.matvec import demo, digits, service
 from ringforge.matvec.demo_result import DemoResult
 from ringforge.matvec.onnx_import import load_onnx
 from ringforge.matvec.report import entropy, png
+from ringforge.matvec.roles import Client
 from tests.answers import printed
+from tests.lying.order import asks_before_it_reads, written_down
 
 pytest.importorskip("sklearn")
 pytest.importorskip("onnx")
+
+
+#: What the demo asked the server and decrypted, in order.
+ORDER: list[str] = []
 
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, DemoResult]:
     """The demo itself, at full size."""
     out = tmp_path_factory.mktemp("demo")
-    return out, demo.run_demo(images=300, out=out, threads=2)
+    server = local_http.Connection
+    with written_down((server, "request", "ask"), (server, "close", "close"), (Client, "decrypt", "decrypt")) as events:
+        result = demo.run_demo(images=300, out=out, threads=2)
+    ORDER.extend(events)
+    return out, result
+
+
+def test_the_server_is_asked_before_anything_is_decrypted(shown: tuple[Path, DemoResult]) -> None:
+    del shown
+    assert ORDER.count("decrypt") == demo.SINGLE_RUNS + 1
+    assert asks_before_it_reads(ORDER)
 
 
 def test_predictions_agree_and_are_good(shown: tuple[Path, DemoResult]) -> None:

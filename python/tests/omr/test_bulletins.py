@@ -14,7 +14,7 @@ import pytest
 from ringforge.errors import MismatchError, ParameterError
 from ringforge.omr import board_service
 from ringforge.omr.board import Board, Encoder
-from ringforge.omr.bulletins import Source, open_board, payloads_of
+from ringforge.omr.bulletins import Source, open_board
 from ringforge.omr.sets import named
 from ringforge.omr.signal import Signals
 from ringforge.serving.limits import Limits
@@ -62,7 +62,7 @@ def test_a_source(board: Board, tmp_path: Path, where: str) -> None:
         bulletin(board, posts(Person.make(), texts(1)))
         assert [n for n, _ in source.sealed()] == [0, 1]
         assert (source.signals(0).b == board.signals(0).b).all()
-        assert payloads_of(source)(0, 2, 5) == [row.tobytes() for row in board.payloads(0, 2, 5)]
+        assert (source.payloads(0, 2, 5) == board.payloads(0, 2, 5)).all()
         expected = [mine.encode(board.signals(1), step) for step in (1, 3)]
         mine.made.clear()
         for _ in range(2):

@@ -57,7 +57,7 @@ def test_a_large_capacity_without_payloads() -> None:
 def test_more_than_the_capacity_is_noticed_exactly(count: int) -> None:
     found = list(range(0, 3 * count, 3))
     sums = sums_of(found, np.ones((count, 2), np.int64), 3)
-    with pytest.raises(TooManyMessagesError, match=rf"^{count} entries .* holds 3: .*at least {count}.* window") as e:
+    with pytest.raises(TooManyMessagesError, match=rf"^{count} entries .* holds 3: .*at least {count}.* windows") as e:
         decode(sums, 4096, T)
     assert e.value.count == count
 

@@ -14,7 +14,7 @@ import pytest
 
 from ringforge import bfv
 from ringforge.errors import Error, FormatError, MismatchError, ParameterError, TooManyMessagesError
-from ringforge.omr.bulletins import Source, open_board, payloads_of
+from ringforge.omr.bulletins import Source, open_board
 from ringforge.omr.demo import secret_pieces
 from ringforge.omr.depot import Depot, read_result
 from ringforge.omr.detector import Detector, capacities
@@ -37,13 +37,14 @@ class World:
     running: Loop
     detector: Detector
     source: Source
+    database: str
     secrets: list[ReceiverSecret]
     keys: list[Path]
 
     def retrieve(self, who: int, bulletins: Any = None, mode: str = "messages", **wanted: Any) -> Outcome:
-        reader, payloads = SecretReader(self.secrets[who]), payloads_of(self.source)
+        reader, board = SecretReader(self.secrets[who]), open_board(self.database, SMALL)
         with self.running.connect(who) as c:
-            return Run(c, reader, self.keys[who], SMALL.entries, Wanted(mode, **wanted), payloads)(bulletins)
+            return Run(c, reader, self.keys[who], SMALL.entries, Wanted(mode, **wanted), board)(bulletins)
 
     def journals(self, who: int) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
         """What was done for one receiver, by bulletin, mode, capacity, window."""
@@ -69,10 +70,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with new_board(folder) as board:
         bulletin(board, posts(people[0], texts(50, "a")), posts(people[1], texts(3, "b")), cheat)
         bulletin(board, posts(people[1], texts(1, "c")))
-    source = open_board(str(folder / "board.sqlite"), SMALL)
+    database = str(folder / "board.sqlite")
+    source = open_board(database, SMALL)
     detector = Detector(SMALL, source, shards=2)
     with loop(folder, worker=detector, tokens=True) as found:
-        yield World(found, detector, source, secrets, keys)
+        yield World(found, detector, source, database, secrets, keys)
     source.close()
 
 
@@ -84,7 +86,10 @@ def test_too_few_places_are_noticed_and_asked_for(world: World) -> None:
     outcome = world.retrieve(0, [0], auto=True)
     assert [(m.entry, m.text) for m in outcome.messages] == list(enumerate(texts(50, "a")))
     found = outcome.bulletins[0]
-    assert (found.count, found.dropped, found.requests) == (51, 1, 2)
+    assert (found.count, found.dropped, found.requests) == (51, 1, 1)
+    outcome = world.retrieve(0, [0], auto=True, capacity=300)
+    assert [(m.entry, m.text) for m in outcome.messages] == list(enumerate(texts(50, "a")))
+    assert (outcome.bulletins[0].count, outcome.bulletins[0].requests) == (51, 4)
 
 
 def test_each_gets_its_own_and_nothing_else(world: World) -> None:
@@ -112,12 +117,11 @@ def test_the_same_work_for_every_receiver(world: World) -> None:
 
 
 def test_positions_and_payloads_from_the_board(world: World) -> None:
-    outcome = world.retrieve(1, mode="positions", capacity=100, fetch="entries")
-    assert [m.text for m in outcome.messages] == [*texts(3, "b"), *texts(1, "c")]
-    assert [b.fetched for b in outcome.bulletins] == [3, 1]
-    whole = world.retrieve(1, mode="positions", capacity=100)
-    assert [m.text for m in whole.messages] == [m.text for m in outcome.messages]
-    assert [b.fetched for b in whole.bulletins] == [SMALL.entries] * 2
+    """All payloads are read, also of a bulletin in which nothing is."""
+    for who, found in ((1, [*texts(3, "b"), *texts(1, "c")]), (0, texts(50, "a"))):
+        outcome = world.retrieve(who, mode="positions", capacity=100)
+        assert [m.text for m in outcome.messages] == found
+        assert [b.fetched for b in outcome.bulletins] == [SMALL.entries] * 2
 
 
 def test_windows(world: World) -> None:

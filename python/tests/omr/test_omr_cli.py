@@ -204,7 +204,6 @@ def test_retrieving(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             (("--bulletins", "7"), "no sealed bulletin 7"),
             (("--bulletins", "x"), "is a number, or a range"),
             (("--mode", "positions"), "give --board"),
-            (("--fetch", "all"), "no way to fetch"),
             (("--capacity", "4000"), "hold 254 at the most"),
         ]:
             assert said in "".join(run(capsys, *asked, *wrong, code=1))

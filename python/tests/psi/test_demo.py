@@ -17,6 +17,7 @@ import pytest
 from ringforge import _native
 from ringforge import search as searching
 from ringforge.cli import main
+from ringforge.errors import Error
 from ringforge.psi import demo
 from tests.answers import printed
 
@@ -87,6 +88,22 @@ def test_as_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkey
     assert labels(block[1])
     assert labels(block[1]) <= labels(out)
     assert "the client has exactly the plain intersection of 20 passwords" in out
+
+
+def test_the_server_is_asked_as_often_whatever_a_client_has_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two client processes, also if the first one fails after it has decrypted."""
+    ask, codes = demo._ask, []
+
+    def failing(*given: Any, **named: Any) -> tuple[int, str, str]:
+        codes.append(ask(*given, **named)[0])
+        return 1, "", ""
+
+    monkeypatch.setattr(demo, "_ask", failing)
+    with pytest.raises(Error, match="exit code 1"):
+        demo.run_demo(out=tmp_path, threads=2, **SMALL)
+    assert codes == [0, 1], "the second is beyond the quota"
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,7 @@ def test_a_detector_on_a_cluster(tmp_path: Path) -> None:
             outcome = Run(c, SecretReader(secret), tmp_path / "key", SMALL.entries, Wanted())()
             assert [m.text for m in outcome.messages] == found
 
+        with DetectorConnection(address, timeout=PATIENCE) as c:
             # Four are counted; other windows are new requests, of which three are left.
             name = key_name(tmp_path / "key")
             requests = [

@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,6 @@ from ringforge.omr.detector_client import key_name
 from ringforge.omr.keys import DetectionKey, ReceiverSecret, bfv_context
 from ringforge.omr.payload import BoxKey
 from ringforge.omr.reading import SecretReader
-from ringforge.omr.receiver import split
 from ringforge.omr.sets import Set
 from ringforge.omr.signal import SignalKey, Signals, SignalSecret
 from ringforge.omr.steps import Request
@@ -179,7 +178,9 @@ class Chain:
         return read_result(self.depot.result_path(_ME, steps[-1].name))
 
     def ask(self, request: Request, asked: Asked, most: int = 0) -> None:
-        """Asks, and where a digest is too small again, as `omr retrieve --auto` does with digests of up to `most`.
+        """Asks, and where a digest is too small again, by larger digests up to `most` or by windows.
+
+        No receiver of somebody else's detector may do so: that it asks again tells what it has read.
 
         Raises:
             TooManyMessagesError: it was too small, and `most` is 0.
@@ -215,6 +216,27 @@ class Chain:
                 parts = self.session.loaded(read_result(self.depot.result_path(_ME, step.name)))
                 found[step.stage] = min(float(client.noise_budget(c, self.secret.bfv)) for c in parts)
         return {"affine": found["combination"], "range check": found["range check"]}
+
+
+def split(request: Request, count: int, most: int) -> list[Request]:
+    """What to ask for after a digest that was too small: a larger capacity where that is possible, else windows.
+
+    Args:
+        count: pertinent entries in the request's window. most: the largest capacity.
+    """
+    if count <= most and request.capacity < most:
+        capacity = request.capacity
+        while capacity < count:
+            capacity *= 2
+        return [replace(request, capacity=min(most, capacity))]
+    size, parts = request.last - request.first, 2
+    while parts * most < 2 * count and parts < size:
+        parts *= 2
+    step = -(-size // parts)
+    return [
+        replace(request, capacity=most, first=first, last=min(first + step, request.last))
+        for first in range(request.first, request.last, step)
+    ]
 
 
 def boards(

@@ -147,6 +147,7 @@ def query(
                 exact_sizes=exact_sizes,
                 report=report,
                 known=(info, left),
+                hang_up=True,
             )
         except remote.IncompleteError as e:
             failure, outcome = e, e.outcome
