@@ -74,6 +74,7 @@ class Quota:
             self._database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             self._key = self._open()
             self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = FULL")  # what was counted is on the disk before it is said
             self._database.execute(
                 "SELECT count(*) FROM secret"
             ).fetchone()  # makes the log's index while there is room

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import typer
 
 from ringforge.cli.console import say
-from ringforge.cli.options import output_file
+from ringforge.cli.options import output_file, overwrites
 from ringforge.cli.output import TEXT, prints
 from ringforge.errors import ParameterError
 from ringforge.files import writing
@@ -144,6 +144,7 @@ def page(folder: Path) -> str:
 
 
 @prints(TEXT)
+@overwrites
 def results(
     write: Annotated[
         Path | None, typer.Option(help="Write the page to this file in place of printing it.", callback=output_file)
