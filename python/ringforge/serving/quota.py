@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ringforge.errors import Error, FormatError, ParameterError
+from ringforge.secrecy import RawSecret
 
 #: Seconds to wait for another process that writes, or for another thread.
 _BUSY_SECONDS = 5.0
@@ -35,7 +36,7 @@ class QuotaFileError(Error):
     """What a client asks for cannot be counted, so it is not done; the message says why."""
 
 
-class Quota:
+class Quota(RawSecret):
     """Counts per client and UTC day.
 
     The file holds keyed hashes of clients, not their tokens or addresses; the key is in the same file, which is
@@ -50,6 +51,8 @@ class Quota:
     Raises:
         ParameterError: a limit below 0. FormatError: the file is no quota file. QuotaFileError: it cannot be written.
     """
+
+    saved_by = "its file holds it"
 
     def __init__(
         self,
