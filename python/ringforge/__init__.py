@@ -27,6 +27,7 @@ import importlib
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from ringforge import _native, secrecy
 from ringforge.errors import (
     Error,
     FormatError,
@@ -39,6 +40,8 @@ from ringforge.errors import (
     ShapeError,
     ValueError,
 )
+
+secrecy.guard(_native)
 
 if TYPE_CHECKING:
     from ringforge import (

@@ -39,6 +39,7 @@ from ringforge._native import (
 )
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.params import Parameters, resolve
+from ringforge.secrecy import Secret
 
 __all__ = [
     "Ciphertext",
@@ -101,7 +102,7 @@ def flood_deviation(variance: float, degree: int, bits: float, queries: int = 1)
     return float(_native.flood_deviation(variance, degree, bits, queries))
 
 
-class Session:
+class Session(Secret):
     """Both sides of CKKS in one object, for experiments and tests. Deployments keep `Client` apart.
 
     Args:

@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Files of all parties: written whole or not at all, never over a secret, secrets readable by their owner only.
+"""Files of all parties: written whole or not at all, never over another file unless that is asked for.
 
-Every writer of this package goes through `new_file` or `writing`.
+Every writer of this package goes through `new_file` or `writing`. A name that is taken is refused, however it came to
+be taken: no list of what secrets look like can be complete, as the 16 bytes of an AES key look like anything. Inside
+`overwriting`, which is what the option `--overwrite` of commands means, files are replaced that are not recognised as
+secrets. Secrets are written to new names only. What is written is on the disk, and its name in the directory, before
+the writer returns.
 """
 
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import errno
 import os
 import re
+import shutil
 import stat
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -45,19 +51,23 @@ _OLD_OPRF_KEY = b"RGOPRF"
 #: Quotas and a table's elements are SQLite files.
 _DATABASE = b"SQLite format 3\0"
 
-_PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
+_PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z0-9 ]{0,64}PRIVATE KEY( BLOCK)?-----")
 _TOKEN = re.compile(rb"[A-Za-z0-9._~+/=-]{16,1024}")
 
-#: How much of a text is searched for keys and tokens.
-_TEXT = 1 << 20
+#: Bytes of a file that are searched at a time, and how many of them are searched again with the next ones.
+_PIECE, _OVERLAP = 1 << 20, 128
+
+#: Bytes of a key without a mark: AES keys, keys of streams, seeds.
+_RAW_KEYS = {16, 24, 32}
 
 
 def secret_in(path: str | Path) -> str | None:
     """What secret a file holds, in words; None if it holds none that is known here, or there is no such file.
 
-    The file's content decides, not its name: records of secret types (in any place among others), OPRF keys of old,
-    private keys in PEM, databases of quotas and tables. Tokens have no mark of their own: a text of nothing but
-    tokens counts when only its owner may read it, as token files must be.
+    The file's whole content decides, not its name: records of secret types (in any place among others), OPRF keys of
+    old, private keys in PEM, databases of quotas and tables. Tokens and raw keys have no mark of their own: a text of
+    nothing but tokens, or as many bytes as a key has, count when only the owner may read the file, as must be so with
+    theirs.
 
     Raises:
         OSError: there is a file, but it cannot be read.
@@ -66,6 +76,7 @@ def secret_in(path: str | Path) -> str | None:
         status = Path(path).stat()
         if not stat.S_ISREG(status.st_mode):
             return None
+        private = not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
         with Path(path).open("rb") as f:
             start = f.read(16)
             if start.startswith(_OLD_OPRF_KEY):
@@ -75,19 +86,44 @@ def secret_in(path: str | Path) -> str | None:
             if start.startswith(_native.io.MAGIC):
                 what = _native.io.secret_in(str(path))
                 return f"a {what}" if what else None
-            text = start + f.read(_TEXT)
+            f.seek(0)
+            if _has_private_key(f):
+                return "a private key (PEM)"
+            if not private:
+                return None
+            f.seek(0)
+            if _only_tokens(f):
+                return "tokens of clients"
+            f.seek(0)
+            if status.st_size in _RAW_KEYS and not all(map(_is_number, f.read().split())):
+                return f"{status.st_size} bytes for its owner alone, as a key"
     except FileNotFoundError:
-        return None
-    if _PRIVATE_KEY.search(text):
-        return "a private key (PEM)"
-    private = not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
-    return "tokens of clients" if private and len(text) <= _TEXT and _only_tokens(text) else None
+        pass
+    return None
 
 
-def _only_tokens(text: bytes) -> bool:
-    lines = [line.strip() for line in text.splitlines()]
-    lines = [line for line in lines if line and not line.startswith(b"#")]
-    return bool(lines) and all(map(_TOKEN.fullmatch, lines)) and not all(map(_is_number, lines))
+def _has_private_key(f: IO[bytes]) -> bool:
+    end = b""
+    while piece := f.read(_PIECE):
+        if _PRIVATE_KEY.search(end + piece):
+            return True
+        end = (end + piece)[-_OVERLAP:]
+    return False
+
+
+def _only_tokens(f: IO[bytes]) -> bool:
+    tokens = numbers = 0
+    comment = False  # whether what is read goes on with a comment's line
+    while line := f.readline(_PIECE):
+        text = line.strip()
+        comment = comment or text.startswith(b"#")
+        if not comment and text:
+            if not _TOKEN.fullmatch(text):
+                return False
+            tokens += 1
+            numbers += _is_number(text)
+        comment = comment and not line.endswith(b"\n")
+    return tokens > numbers
 
 
 def _is_number(text: bytes) -> bool:
@@ -98,21 +134,53 @@ def _is_number(text: bytes) -> bool:
     return True
 
 
-def check_output(path: str | Path) -> None:
-    """Refuses a name under which nothing may be written, before any work is done.
+#: Whether files that hold no secret are replaced.
+_overwriting = contextvars.ContextVar("overwriting", default=False)
+
+
+@contextlib.contextmanager
+def overwriting(wanted: bool = True) -> Iterator[None]:
+    """Let what is written inside the block replace files; those that are recognised as secrets stay all the same.
+
+    Args:
+        wanted: False: nothing is replaced, as outside of any such block.
+    """
+    token = _overwriting.set(wanted)
+    try:
+        yield
+    finally:
+        _overwriting.reset(token)
+
+
+def check_output(path: str | Path, *, replace: bool | None = None) -> None:
+    """Refuse a name under which nothing may be written, before any work is done.
+
+    Args:
+        replace: whether a file that holds no secret may be replaced; None: inside `overwriting`.
 
     Raises:
-        FileExistsError: the file holds a secret, or is no ordinary file. FileNotFoundError: there is no such directory.
+        FileExistsError: the name is taken. FileNotFoundError: there is no such directory.
     """
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such directory", str(path.parent))
+    if not os.path.lexists(path):
+        return
+
+    def refuse(why: str) -> None:
+        raise FileExistsError(errno.EEXIST, why, str(path))
+
     if path.exists() and not path.is_file():
-        raise FileExistsError(errno.EEXIST, "exists and is no ordinary file", str(path))
+        refuse("exists and is no ordinary file: name a new file")
     what = secret_in(path)
     if what:
-        raise FileExistsError(
-            errno.EEXIST, f"holds {what}, which is never replaced: name another file, or move it away", str(path)
+        refuse(f"holds {what}, which is never replaced: name another file, or move it away")
+    if path.is_symlink():
+        refuse("is a link, which is neither followed nor replaced: name the file itself")
+    if not (_overwriting.get() if replace is None else replace):
+        refuse(
+            "exists already: name another file, or have it replaced by --overwrite (in Python: "
+            "`with ringforge.files.overwriting():`)"
         )
 
 
@@ -143,23 +211,33 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @contextlib.contextmanager
-def new_file(path: str | Path, *, secret: bool = False) -> Iterator[Path]:
-    """A temporary file beside `path`; it takes the name `path` only when the block ends without an error.
+def new_file(
+    path: str | Path, *, secret: bool = False, private: bool = False, replace: bool | None = None
+) -> Iterator[Path]:
+    """Yield a temporary file beside `path`; it takes the name `path` only when the block ends without an error.
 
-    With `secret`, the file can be read by its owner only.
+    The name is taken in one step, so that of several processes that write one name at once a single one succeeds; and
+    the file's content and its name are on the disk when the block has ended.
+
+    Args:
+        secret: only its owner can read it, and it replaces nothing at all.
+        private: only its owner can read it.
+        replace: whether a file that holds no secret is replaced: True where a service or a cache writes its own file
+            anew; None: inside `overwriting`.
 
     Raises:
-        FileExistsError: the name belongs to a file that holds a secret, or to no ordinary file.
-        FileNotFoundError: there is no such directory. OSError: no room, or something else of the system's; what was
-        there before is still there.
+        FileExistsError: the name is taken, see `check_output`. FileNotFoundError: there is no such directory.
+        OSError: no room, or something else of the system's; what was there before is still there.
     """
     path = Path(path)
-    check_output(path)
+    if secret:
+        replace = False
+    check_output(path, replace=replace)
     handle, name = tempfile.mkstemp(prefix=f".{path.name[:200]}.", suffix=".part", dir=path.parent)
     os.close(handle)
     temporary = Path(name)
     try:
-        if not secret:
+        if not (secret or private):
             umask = os.umask(0)
             os.umask(umask)
             temporary.chmod(0o666 & ~umask)
@@ -169,8 +247,9 @@ def new_file(path: str | Path, *, secret: bool = False) -> Iterator[Path]:
             if getattr(e, "errno", None) is None:
                 _probe(temporary)  # the system's reason says more than "writing failed"
             raise
-        check_output(path)
-        temporary.replace(path)
+        sync(temporary)
+        _take_name(temporary, path, replace)
+        sync(path.parent)
     except OSError as e:
         if e.errno not in NO_ROOM:
             raise
@@ -184,6 +263,123 @@ def new_file(path: str | Path, *, secret: bool = False) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def _take_name(temporary: Path, path: Path, replace: bool | None) -> None:
+    """Give a finished file its name.
+
+    Raises:
+        FileExistsError: the name is taken, and what has it is not to be replaced.
+    """
+    while True:
+        check_output(path, replace=replace)
+        if os.path.lexists(path):
+            # Nobody else of ours removes files, so that no new secret can have come here since it was looked at.
+            temporary.replace(path)
+            return
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            continue  # another process was faster: look at what it wrote
+        except OSError as e:
+            if e.errno not in _NO_LINKS:
+                raise
+            try:
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            except FileExistsError:
+                continue
+            temporary.replace(path)  # of the empty file that reserved the name
+        return
+
+
+#: What file systems without hard links say.
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+
+
+def sync(path: str | Path) -> None:
+    """Wait until a file's content, or the names in a directory, are on the disk.
+
+    Raises:
+        OSError: the disk failed, or has no room.
+    """
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as e:
+        if e.errno not in (errno.EINVAL, errno.ENOTSUP):  # of file systems that keep nothing to wait for
+            raise
+    finally:
+        os.close(handle)
+
+
+def make_folder(path: str | Path, mode: int = 0o777) -> None:
+    """Make a directory and those above it that are missing; their names are on the disk when this returns.
+
+    Args:
+        mode: of the directory itself, less what the umask takes away.
+
+    Raises:
+        OSError: no room, or another file has the name.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return
+    if not path.parent.is_dir():
+        make_folder(path.parent)
+    path.mkdir(mode=mode, exist_ok=True)
+    sync(path.parent)
+
+
+#: The file by which a demo's folder is known.
+_DEMO = ".ringforge-demo"
+
+
+def clear_demo(out: Path, names: Iterable[str]) -> None:
+    """Make a demo's folder, and remove from it what an earlier run of a demo has left.
+
+    Args:
+        out: the folder.
+        names: of the files and directories that the demo makes there.
+
+    Raises:
+        FileExistsError: one of them is there, and the folder is none that a demo has made.
+    """
+    taken = [out / name for name in names if os.path.lexists(out / name)]
+    if taken and not (out / _DEMO).exists():
+        raise FileExistsError(
+            errno.EEXIST, "is there, and no demo has made it: name another folder with --out", str(taken[0])
+        )
+    for path in taken:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    make_folder(out)
+    (out / _DEMO).touch()
+
+
+@contextlib.contextmanager
+def removed_on_failure() -> Iterator[list[Path]]:
+    """Yield a list for the files that the block has made, which are removed when it ends with an error."""
+    made: list[Path] = []
+    try:
+        yield made
+    except BaseException:
+        for path in made:
+            path.unlink(missing_ok=True)
+        raise
+
+
+def keep(arrived: Path, path: Path) -> None:
+    """Give a complete file of a service's own the name under which it is kept, on the disk, for its owner only.
+
+    Raises:
+        OSError: no room, or something else of the system's.
+    """
+    arrived.chmod(0o600)
+    sync(arrived)
+    arrived.replace(path)
+    sync(path.parent)
+
+
 def _probe(temporary: Path) -> None:
     """Raises OSError if nothing more can be written to a file that is to be thrown away."""
     if temporary.exists():
@@ -192,9 +388,11 @@ def _probe(temporary: Path) -> None:
 
 
 @contextlib.contextmanager
-def writing(path: str | Path, *, secret: bool = False) -> Iterator[IO[bytes]]:
-    """Like `new_file`, as an open binary file."""
-    with new_file(path, secret=secret) as temporary, temporary.open("wb") as f:
+def writing(
+    path: str | Path, *, secret: bool = False, private: bool = False, replace: bool | None = None
+) -> Iterator[IO[bytes]]:
+    """Yield an open binary file that takes the name `path` as with `new_file`."""
+    with new_file(path, secret=secret, private=private, replace=replace) as temporary, temporary.open("wb") as f:
         yield f
 
 

@@ -178,7 +178,7 @@ class BodyHandler(BaseHTTPRequestHandler):
         if not 0 < length <= limit:
             said = self.headers.get("Content-Length", "")[:40]
             raise FormatError(f'a body of "{said}" bytes; send Content-Length from 1 to {limit}')
-        with new_file(path) as temporary:
+        with new_file(path, replace=True) as temporary:
             with temporary.open("wb") as f:
                 for some in self._body():
                     f.write(some)

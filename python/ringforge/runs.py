@@ -166,7 +166,10 @@ def _commit(folder: Path) -> str | None:
 
 
 def save(records: Sequence[Record], directory: Path, name: str, env: Mapping[str, Any] | None = None) -> Path:
-    """Writes NAME.jsonl and, where given, NAME.environment.json; returns the path of the first."""
+    """Write NAME.jsonl and, where given, NAME.environment.json; returns the path of the first.
+
+    Names say what was measured and on which day: records of the same are replaced.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     target = directory / f"{name}.jsonl"
     _write(target, "".join(record.to_json() + "\n" for record in records))
@@ -181,5 +184,5 @@ def load(path: Path) -> list[Record]:
 
 
 def _write(target: Path, text: str) -> None:
-    with writing(target) as f:
+    with writing(target, replace=True) as f:
         f.write(text.encode())

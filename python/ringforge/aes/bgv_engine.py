@@ -38,6 +38,7 @@ from ringforge.aes.shards import BytesKernel
 from ringforge.binary_slots import BinarySlots, Bytes
 from ringforge.devices import Device, Handle, KeySet, open_device
 from ringforge.errors import Error, MismatchError, NoiseError, ShapeError
+from ringforge.secrecy import Secret
 
 SCHEME: Final = "bgv"
 
@@ -140,7 +141,7 @@ def _plan(params: bytes, levels_left: int, direction: Direction, hidden: _Hidden
     return aes_plan(side.context.rules, side.sizes, side.peak, direction, levels_left)
 
 
-class BgvClient(_Bytes):
+class BgvClient(Secret, _Bytes):
     """Holds the secret key. Implements `engine.AesClient`.
 
     Args:
@@ -149,6 +150,8 @@ class BgvClient(_Bytes):
     Raises:
         ParameterError: the first use of `plan`, for a set of too few primes.
     """
+
+    saved_by = "its key is in the file that `ringforge aes keygen` wrote"
 
     def __init__(
         self, context: Context, secret_key: SecretKey, threads: int = 1, levels_left: int = LEVELS_LEFT

@@ -25,7 +25,7 @@ from ringforge.aes.options import (
     StreamFile,
 )
 from ringforge.cli.console import console, print_warning, progress, properties, say, size_text, steps, thread_count
-from ringforge.cli.options import Insecure, Reuse, Threads, keep_secret, output_file
+from ringforge.cli.options import Insecure, Reuse, Threads, keep_secret, output_file, overwrites
 from ringforge.cli.output import ROWS, TEXT, WORK, AsJson, emit, prints, put
 from ringforge.errors import ParameterError
 from ringforge.files import check_different, naming, writing
@@ -82,7 +82,7 @@ def keygen(
     new_keys(secret, keys)
     start = time.perf_counter()
     with progress("evaluation keys") as bar:
-        chosen.make(name, insecure, secret, keys, workers, bar)
+        chosen.make(name, insecure, secret, keys, workers, bar, reuse=reuse)
     count = sum(p.stat().st_size for p in keys.iterdir())
     figures = {
         "scheme": chosen.name,
@@ -105,6 +105,7 @@ def keygen(
 
 @app.command()
 @prints(WORK, Encrypted)
+@overwrites
 def encrypt(
     secret: SecretFile,
     keys: KeysDirectory,
@@ -174,6 +175,7 @@ def encrypt(
 
 @app.command()
 @prints(WORK, Streamed)
+@overwrites
 def stream(
     aes_key_file: Annotated[
         Path,
@@ -215,6 +217,7 @@ def stream(
 
 @app.command()
 @prints(WORK, Evaluated)
+@overwrites
 def evaluate(
     keys: KeysDirectory,
     round_keys: RoundKeysDirectory,
@@ -290,6 +293,7 @@ def evaluate(
 
 @app.command()
 @prints(WORK, Decrypted)
+@overwrites
 def decrypt(
     secret: SecretFile,
     keys: KeysDirectory,

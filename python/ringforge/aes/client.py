@@ -256,6 +256,8 @@ def parts_of(kind: str, directory: Path) -> list[Path]:
     if missing:
         raise MissingKeyError(f"{missing[0]} not in {directory}: `ringforge aes` keygen and encrypt make all of them")
     for path in paths:
+        if path.name == files.TAG_FILE:
+            continue  # known to the service by its length, and for its owner and the server only
         what = secret_in(path)
         if what:
             raise FormatError(f"{path} holds {what}: it is not for servers; move it away from there")
@@ -276,6 +278,6 @@ def _digests(directory: Path, paths: list[Path]) -> dict[str, str]:
         good = isinstance(entry, list) and len(entry) == 2 and entry[0] == stamp and isinstance(entry[1], str)
         found[path.name] = entry if good else [stamp, file_digest(path)]
     if found != known:
-        with contextlib.suppress(OSError), writing(notes) as f:
+        with contextlib.suppress(OSError), writing(notes, replace=True) as f:
             f.write(json.dumps(found).encode())
     return {name: entry[1] for name, entry in found.items()}

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,7 @@ from ringforge.aes.computing import Computation
 from ringforge.aes.engine import BLOCK_BYTES
 from ringforge.aes.transcipher import Stream, library_ctr
 from ringforge.cli.console import console, properties, say, seconds_text, size_text
-from ringforge.files import writing
+from ringforge.files import clear_demo, writing
 from ringforge.search import Search
 from ringforge.serving.processes import answer, served, start
 
@@ -149,9 +148,9 @@ def run_demo(
     why = ["--insecure", reason or REASON] if size == "small" or scheme == "ltv" else []
     data, source = text(count)
     folders = {who: out / who for who in ("server", "client")}
+    clear_demo(out, (*folders, "summary.json"))
     for folder in folders.values():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        folder.mkdir()
     client, server = folders["client"], folders["server"]
     aes, token = secrets.token_bytes(16), secrets.token_hex(32)
     (client / "text").write_bytes(data)

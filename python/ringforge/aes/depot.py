@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Container
 from dataclasses import asdict, dataclass
@@ -28,6 +27,7 @@ from typing import Any
 
 from ringforge.aes.wire import BLOCKS, NAME_BYTES, STREAM
 from ringforge.errors import FormatError, MissingKeyError, ParameterError
+from ringforge.files import keep
 from ringforge.serving import depot, jobs
 from ringforge.serving.clock import Clock
 from ringforge.serving.depot import MAX_JSON, dumped, write
@@ -172,10 +172,7 @@ class Depot(depot.Depot[Job]):
 
     def keep_file(self, client: str, name: str, part: str, path: Path) -> None:
         """Takes a file of `arriving` as one of a set."""
-        with path.open("rb") as f:
-            os.fsync(f.fileno())
-        path.chmod(0o600)
-        path.replace(self.path / client / "sets" / name / part)
+        keep(path, self.path / client / "sets" / name / part)
         self.used(client, name)
 
     def drop(self, client: str, key: str) -> None:
@@ -199,10 +196,7 @@ class Depot(depot.Depot[Job]):
 
     def keep_input(self, client: str, name: str, path: Path) -> None:
         """Takes a file of `arriving` as what a job is done on."""
-        with path.open("rb") as f:
-            os.fsync(f.fileno())
-        path.chmod(0o600)
-        path.replace(self.input(client, name))
+        keep(path, self.input(client, name))
 
     def input(self, client: str, name: str) -> Path:
         """What a job is done on."""

@@ -25,7 +25,7 @@ from ringforge import _native
 from ringforge.aes.engine import FRESH, ROUNDS, AesClient, Codec, Direction, State, as_key
 from ringforge.aes.transcipher import TagKey
 from ringforge.errors import DuplicateError, FormatError, MismatchError, MissingKeyError
-from ringforge.files import first_line, naming, writing
+from ringforge.files import first_line, make_folder, naming, writing
 from ringforge.programs import Frozen, first_problem
 from ringforge.serving.access import read_private
 
@@ -110,8 +110,6 @@ def write(path: Path, parameters: bytes, head: Head, records: Iterable[bytes]) -
             count += 1
         assert count == head.records, (count, head.records)
         f.write(digest.digest())
-        f.flush()
-        os.fsync(f.fileno())
     return digest.hexdigest()
 
 
@@ -340,7 +338,7 @@ def write_round_keys(
         DuplicateError: there are some already. OSError: no room; what was written is removed.
     """
     good = as_key(key)
-    directory.mkdir(exist_ok=True)
+    make_folder(directory)
     if any(directory.iterdir()):
         raise DuplicateError(f"{directory} is not empty: name another directory for round keys, or empty it")
     made, count = new_name(), 0

@@ -18,7 +18,7 @@ from ringforge._native.ltv import WARNING as LTV_WARNING
 from ringforge.aes.engine import BLOCK_BYTES, AesClient, AesServer, Codec
 from ringforge.devices import Device
 from ringforge.errors import DuplicateError, FormatError, MismatchError, MissingKeyError, ParameterError
-from ringforge.files import naming, new_file
+from ringforge.files import make_folder, naming, new_file
 
 #: The file by which a directory of keys is known.
 PARAMETERS = "parameters.rgfg"
@@ -88,14 +88,25 @@ class Scheme(Protocol):
         """
 
     def make(
-        self, name: str, insecure: str, secret: Path, directory: Path, threads: int, progress: Progress | None = None
+        self,
+        name: str,
+        insecure: str,
+        secret: Path,
+        directory: Path,
+        threads: int,
+        progress: Progress | None = None,
+        *,
+        reuse: bool = True,
     ) -> None:
-        """Makes a secret key and evaluation keys. A secret key that is there already is taken; then evaluation keys
-        that are there stay, so that an interrupted run goes on.
+        """Make a secret key and evaluation keys.
+
+        Args:
+            reuse: a secret key that is there already is taken; then evaluation keys that are there stay, so that an
+                interrupted run goes on.
 
         Raises:
-            ParameterError: as `shape`. MismatchError: keys of another secret key, or another set, are there.
-            OSError: no room.
+            FileExistsError: there is a secret key, and it is not to be taken. ParameterError: as `shape`.
+            MismatchError: keys of another secret key, or another set, are there. OSError: no room.
         """
 
     def client(self, secret: Path, directory: Path, threads: int) -> AesClient:
@@ -149,7 +160,15 @@ class Bgv:
         return Shape(name, codec, {PARAMETERS: _SMALL, _EVALUATION: 8 * (int(key_bytes(params)) + _SMALL)})
 
     def make(
-        self, name: str, insecure: str, secret: Path, directory: Path, threads: int, progress: Progress | None = None
+        self,
+        name: str,
+        insecure: str,
+        secret: Path,
+        directory: Path,
+        threads: int,
+        progress: Progress | None = None,
+        *,
+        reuse: bool = True,
     ) -> None:
         from ringforge.aes.bgv_engine import POWERS
         from ringforge.bgv import Client, Context
@@ -161,17 +180,18 @@ class Bgv:
         if (directory / PARAMETERS).exists():
             if self._context(directory).params.hash != params.hash:
                 raise MismatchError(f"the keys in {directory} are not of set {name}: name another directory")
-            if (directory / _EVALUATION).exists() and secret.exists():
+            if reuse and (directory / _EVALUATION).exists() and secret.exists():
                 return
-        if secret.exists():
+        if reuse and secret.exists():
             key = _load_secret(secret, context)
         else:
             key = client.secret_key()
             with new_file(secret, secret=True) as temporary:
                 _write(temporary, (context, key))
-        with new_file(directory / PARAMETERS) as temporary:
-            _write(temporary, (params,))
-        with new_file(directory / _EVALUATION) as temporary:
+        if not (directory / PARAMETERS).exists():
+            with new_file(directory / PARAMETERS) as temporary:
+                _write(temporary, (params,))
+        with new_file(directory / _EVALUATION, replace=reuse) as temporary:
             writer = _native.io.Writer(str(temporary))
             writer.write(context, client.relin_key(key, None, threads))
             for done, k in enumerate(POWERS, 1):
@@ -256,14 +276,22 @@ class Ltv:
         return Shape(name, codec, files)
 
     def make(
-        self, name: str, insecure: str, secret: Path, directory: Path, threads: int, progress: Progress | None = None
+        self,
+        name: str,
+        insecure: str,
+        secret: Path,
+        directory: Path,
+        threads: int,
+        progress: Progress | None = None,
+        *,
+        reuse: bool = True,
     ) -> None:
         from ringforge.aes.ltv_engine import LEVELS, lags
         from ringforge.ltv import Parameters
         from ringforge.ltv.keys import open_or_make
 
         params = Parameters.named(name, insecure=insecure)
-        keys, client, secret_key, public_key = open_or_make(secret, directory, params, threads)
+        keys, client, secret_key, public_key = open_or_make(secret, directory, params, threads, reuse=reuse)
         if keys.context.params != params:
             raise MismatchError(f"the keys in {directory} are not of set {name}: name another directory")
         levels = range(1, LEVELS + 1)
@@ -367,7 +395,7 @@ def new_keys(secret: Path, directory: Path) -> None:
     Raises:
         DuplicateError: the directory is not empty.
     """
-    directory.mkdir(exist_ok=True)
+    make_folder(directory)
     if not secret.exists() and any(directory.iterdir()):
         raise DuplicateError(
             f"{directory} is not empty, and its secret key is not {secret.name}: name another directory for new keys"

@@ -55,6 +55,7 @@ from ringforge.devices.sharding import ShardedDevice
 from ringforge.errors import MismatchError, NoiseError, ParameterError, ShapeError
 from ringforge.ltv.keys import KeyDirectory, Room, StoredKey
 from ringforge.ltv.shards import ProductSumsKernel, RelinearizeKernel
+from ringforge.secrecy import Secret
 
 #: Levels of a round, and of all.
 DEPTH: Final = 4
@@ -279,7 +280,7 @@ def _bits_of(state: State) -> Sequence[Ciphertext]:
     return state.ciphertexts
 
 
-class LtvClient(LtvCodec):
+class LtvClient(Secret, LtvCodec):
     """Holds the secret key.
 
     Args:
@@ -289,6 +290,8 @@ class LtvClient(LtvCodec):
     Raises:
         ParameterError: as `LtvCodec`.
     """
+
+    saved_by = "its key is in the file that `ringforge aes keygen` wrote"
 
     def __init__(
         self, context: Context, secret_key: SecretKey, public_key: PublicKey, threads: int = 1, rounds: int = ROUNDS

@@ -26,7 +26,7 @@ from ringforge.aes import files
 from ringforge.aes.computing import Computation
 from ringforge.aes.engine import FRESH, ROUNDS, AesServer, Direction, State
 from ringforge.errors import Error, FormatError, MismatchError
-from ringforge.files import naming, writing
+from ringforge.files import make_folder, naming, writing
 
 _TASK, _LOG = "task.json", "rounds.jsonl"
 _MAX_JSON = 1 << 16
@@ -181,7 +181,7 @@ class Run:
 
     @contextlib.contextmanager
     def _having(self) -> Iterator[None]:
-        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(self.directory, 0o700)
         lock: IO[bytes]
         with (self.directory / ".lock").open("ab") as lock:
             try:

@@ -32,7 +32,7 @@ from ringforge.cli.console import (
     steps,
     thread_count,
 )
-from ringforge.cli.options import Insecure, Threads, output_file
+from ringforge.cli.options import Insecure, Threads, output_file, overwrites
 from ringforge.cli.output import READY, ROWS, WORK, AsJson, emit, prints
 from ringforge.errors import ParameterError
 from ringforge.serving.options import (
@@ -136,6 +136,7 @@ def serve(
 
 
 @prints(WORK, Submitted)
+@overwrites
 def submit(
     server: ServerAddress,
     keys: KeysDirectory,
@@ -211,6 +212,7 @@ def _watch(connection: Any, job: str) -> None:
 
 
 @prints(WORK)
+@overwrites
 def fetch(
     server: ServerAddress,
     job: JobName,

@@ -25,7 +25,6 @@ import hmac
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -45,6 +44,7 @@ from ringforge.aes.engine import (
 )
 from ringforge.aes.ledger import COUNTERS, Ledger
 from ringforge.errors import FormatError, MismatchError, ParameterError, ShapeError
+from ringforge.secrecy import RawSecret
 
 _MAGIC: Final = b"RGFCTR1\n"
 _TAG_BYTES: Final = 32
@@ -55,17 +55,19 @@ _HEAD: Final = len(_MAGIC) + _ID_BYTES + BLOCK_BYTES + 8
 Progress = Callable[[int, int, int], None]
 
 
-@dataclass(frozen=True)
-class TagKey:
+@dataclass(frozen=True, repr=False)
+class TagKey(RawSecret):
     """What client and server share to see damage: 32 bytes."""
 
-    value: bytes = field(repr=False)
+    saved_by = "its `value` is what a file for its owner only may hold"
+
+    value: bytes
 
     def __post_init__(self) -> None:
         if len(self.value) != 32:
             raise ShapeError("a key for tags is 32 bytes")
 
-    @cached_property
+    @property
     def key_id(self) -> bytes:
         """16 bytes that name it and the AES key it came with."""
         return hashlib.sha256(b"ringforge aes stream" + self.value).digest()[:_ID_BYTES]
@@ -77,11 +79,13 @@ class TagKey:
         return mac.digest()
 
 
-@dataclass(frozen=True)
-class StreamKey:
+@dataclass(frozen=True, repr=False)
+class StreamKey(RawSecret):
     """The client's secrets: an AES-128 key, and the key for tags, which the server gets too."""
 
-    aes: bytes = field(repr=False)
+    saved_by = "its `aes` and the `value` of its `tags` are what a file for its owner only may hold"
+
+    aes: bytes
     tags: TagKey
 
     def __post_init__(self) -> None:

@@ -14,9 +14,10 @@ from ringforge._native.bfv import Ciphertext, Client, Context, Evaluator, Parame
 from ringforge.bfv.encoding import Ints, Packing, decode, encode
 from ringforge.errors import NoiseError
 from ringforge.params import resolve_bfv
+from ringforge.secrecy import Secret
 
 
-class Session:
+class Session(Secret):
     """Both sides of BFV in one object, for experiments and tests. Deployments keep `Client` apart.
 
     Args:

@@ -17,6 +17,7 @@ from ringforge.binary_slots import BinarySlots, Bytes, Elements
 from ringforge.errors import NoiseError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.params import resolve_bgv
+from ringforge.secrecy import Secret
 
 #: What numbers stand for: elements of GF(2^d), bytes of AES or bits in slots; or coefficients of 1, X, X^2, ...
 Packing = Literal["elements", "bytes", "bits", "coefficients"]
@@ -72,7 +73,7 @@ def decode(slots: BinarySlots, bits: Bytes, packing: Packing = "elements") -> By
     return slots.decode_bits(bits) if packing == "bits" else bits
 
 
-class Session:
+class Session(Secret):
     """Both sides of BGV in one object, for experiments and tests. Deployments keep `Client` apart.
 
     Args:

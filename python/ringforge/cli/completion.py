@@ -118,7 +118,7 @@ def install(shell: str) -> tuple[Path, str]:
         "fish": (config / "fish/completions/ringforge.fish", ""),
     }[shell]
     path.parent.mkdir(parents=True, exist_ok=True)
-    with writing(path) as f:
+    with writing(path, replace=True) as f:
         f.write(text.encode())
     return path, then.format(path=shlex.quote(str(path)), folder=shlex.quote(str(path.parent)))
 

@@ -5,14 +5,21 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping
+import functools
+import inspect
+import os
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
+import typer.models
 
 from ringforge.cli import completion
-from ringforge.files import check_different, check_output
+from ringforge.files import check_different, check_output, overwriting, secret_in
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 ProgramFile = Annotated[Path, typer.Option("--program", help="Program written by `plan`; public.")]
 Params = Annotated[
@@ -35,25 +42,85 @@ ShareBits = Annotated[
 ]
 
 
-def output_file(path: Path | None) -> Path | None:
-    """Callback of every option that names a file to write: refuses at once what `files.new_file` would at the end.
+Overwrite = Annotated[
+    bool,
+    typer.Option("--overwrite", is_eager=True, help="Replace files that are there already; secrets never are."),
+]
+
+
+def overwrites(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Give a command that writes files the option --overwrite; stands below `@prints`.
+
+    Without the option the command replaces no file. With or without, none of its files to write may be another file
+    that its options name.
+    """
+
+    signature = inspect.signature(function, eval_str=True)
+    written = dict(_outputs(signature))
+
+    @functools.wraps(function)
+    def run(*args: _P.args, **options: _P.kwargs) -> _R:
+        _check_names(written, options)
+        with overwriting(bool(options.pop("overwrite", False))):
+            return function(*args, **options)
+
+    option = inspect.Parameter("overwrite", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Overwrite)
+    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), option])  # type: ignore[attr-defined]
+    run.__annotations__ = {**function.__annotations__, "overwrite": Overwrite}
+    return run
+
+
+def _outputs(signature: inspect.Signature) -> Iterator[tuple[str, str]]:
+    """Yield a command's parameters that name files to write, each with its option."""
+    for name, parameter in signature.parameters.items():
+        for known in getattr(parameter.annotation, "__metadata__", ()):
+            if isinstance(known, typer.models.OptionInfo) and known.callback is output_file:
+                words = [str(w) for w in (known.default, *(known.param_decls or ())) if str(w).startswith("--")]
+                yield name, words[0] if words else f"--{name.replace('_', '-')}"
+
+
+def _check_names(written: Mapping[str, str], options: Mapping[str, Any]) -> None:
+    """Refuse a file to write that is read or written under another option as well.
 
     Raises:
-        FileExistsError: it holds a secret, or is no ordinary file. FileNotFoundError: there is no such directory.
+        ParameterError: two options name one file.
+    """
+    for output, flag in written.items():
+        for name, value in options.items():
+            if name == output:
+                continue
+            other = written.get(name, f"--{name.replace('_', '-')}")
+            for path in value if isinstance(value, list | tuple) else [value]:
+                if isinstance(path, Path):
+                    check_different({other: path, flag: options[output]})
+
+
+def output_file(context: typer.Context, path: Path | None) -> Path | None:
+    """Refuse at once what `files.new_file` would at the end; callback of every option that names a file to write.
+
+    Raises:
+        FileExistsError: the name is taken. FileNotFoundError: there is no such directory.
     """
     if path is not None:
-        check_output(path)
+        check_output(path, replace=bool(context.params.get("overwrite")))
     return path
 
 
 def log_file(path: Path | None) -> Path | None:
-    """Callback of options that name a file to append to; a device or a pipe will do.
+    """Refuse to append to what is no log; callback of options that name one. A device or a pipe will do.
 
     Raises:
-        FileExistsError: it holds a secret.
+        FileExistsError: the file holds something else than a log, such as a secret.
     """
     if path is not None and path.is_file():
-        check_output(path)
+        what = secret_in(path)
+        with path.open("rb") as f:
+            start = f.read(1)
+        if what or start not in (b"", b"{"):
+            what = what or "something else than a log"
+            raise FileExistsError(
+                errno.EEXIST, f"holds {what}, which is never replaced nor appended to: name another file", str(path)
+            )
     return path
 
 
@@ -69,7 +136,7 @@ def keep_secret(secret: Path, reuse: bool, others: Mapping[str, Path]) -> None:
         FileExistsError: there is one, and it is not to be reused. ParameterError: two options name one file.
     """
     check_different({"--secret": secret, **others})
-    if secret.exists() and not reuse:
+    if os.path.lexists(secret) and not reuse:
         raise FileExistsError(
             errno.EEXIST, "exists; a new key would lose it: choose another name, or --reuse", str(secret)
         )

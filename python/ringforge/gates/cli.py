@@ -15,10 +15,11 @@ from rich.table import Table
 
 from ringforge.cli import completion
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text, thread_count, visible
-from ringforge.cli.options import Insecure, NewSecret, Reuse, Threads, keep_secret, output_file
+from ringforge.cli.options import Insecure, NewSecret, Reuse, Threads, keep_secret, output_file, overwrites
 from ringforge.cli.output import ROWS, TEXT, WORK, AsJson, emit, prints, put
 from ringforge.errors import FormatError, ParameterError
 from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.files import removed_on_failure
 from ringforge.gates import noise, sets
 from ringforge.gates.answers import AesBlock, CircuitAnswer, CircuitRun, Decrypted, GateSets, Simulated
 from ringforge.gates.bits import Bits, Evaluator, decrypt, encrypt, from_bits, to_bits
@@ -281,6 +282,7 @@ def simulate(
 
 @app.command()
 @prints(WORK)
+@overwrites
 def synth(
     sources: Annotated[list[Path], typer.Argument(help="Verilog files.")],
     top: Annotated[str, typer.Option(help="The module.")],
@@ -310,6 +312,7 @@ def synth(
 
 @app.command("keygen")
 @prints(WORK)
+@overwrites
 def make_keys(
     secret: NewSecret,
     eval_key: Annotated[
@@ -352,14 +355,11 @@ def make_keys(
         else:
             held, key = keygen(set_name, method=chosen, threads=workers, insecure=insecure, progress=update)
     took = time.perf_counter() - start
-    if not reuse:
-        save_secret_key(secret, held)
-    try:
-        size = save_evaluation_key(eval_key, key)
-    except OSError:
+    with removed_on_failure() as made:
         if not reuse:
-            secret.unlink(missing_ok=True)
-        raise
+            save_secret_key(secret, held)
+            made.append(secret)
+        size = save_evaluation_key(eval_key, key)
     say(f"made in {seconds_text(took)}: {held.params.name}, {chosen}; {workers} threads")
     if not reuse:
         say(f"wrote {secret}: SECRET, it stays here")
@@ -383,6 +383,7 @@ def _method(text: str) -> Method:
 
 @app.command("encrypt")
 @prints(WORK)
+@overwrites
 def encrypt_numbers(
     secret: SecretFile,
     circuit: CircuitOption,
@@ -481,6 +482,7 @@ def _numbers(where: str, text: str, width: int) -> list[int]:
 
 @app.command()
 @prints(WORK, CircuitRun)
+@overwrites
 def run(
     netlist: Netlist,
     key: Annotated[Path, typer.Option(help="The key holder's evaluation key.")],

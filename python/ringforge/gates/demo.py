@@ -27,7 +27,7 @@ from rich.table import Table
 from ringforge import _native
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text
 from ringforge.errors import Error
-from ringforge.files import writing
+from ringforge.files import clear_demo, writing
 from ringforge.gates import sets
 from ringforge.gates.bits import Evaluator, decrypt, encrypt, from_bits, to_bits
 from ringforge.gates.circuit import Circuit
@@ -139,12 +139,13 @@ def run_demo(
     """
     clock, seconds, sizes = time.perf_counter, {}, {}
     begin = start = clock()
+    clear_demo(out, ("server", "summary.json"))
     inputs, got, runs = make_inputs(), {}, {}
     with progress("evaluation key") as update:
         secret, key = keygen(parameters, method=method, threads=threads, insecure=insecure, progress=update)
     seconds["make keys"] = clock() - start
     folder = (out / "server").resolve()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir()
     with tempfile.TemporaryDirectory() as own:
         save_secret_key(Path(own) / "secret.key", secret)
         start = clock()

@@ -295,14 +295,23 @@ def load_secret(path: str | Path, context: Context) -> SecretKey:
 
 
 def open_or_make(
-    secret: str | Path, directory: str | Path, parameters: Parameters | None, threads: int = 1
+    secret: str | Path,
+    directory: str | Path,
+    parameters: Parameters | None,
+    threads: int = 1,
+    *,
+    reuse: bool = True,
 ) -> tuple[KeyDirectory, Client, SecretKey, PublicKey]:
-    """The keys of a secret file and a directory, made where there are none yet.
+    """Return the keys of a secret file and a directory, made where there are none yet.
+
+    Args:
+        reuse: whether a secret file that is there is read.
 
     Raises:
+        FileExistsError: there is a secret file, and it is not to be read.
         MissingKeyError: there are none, and no parameters were given to make them.
     """
-    if Path(secret).exists():
+    if reuse and Path(secret).exists():
         keys = KeyDirectory(directory)
         return keys, Client(keys.context), load_secret(secret, keys.context), keys.public_key()
     if parameters is None:

@@ -13,6 +13,7 @@ from ringforge.errors import NoiseError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.ltv.clear import Bits
 from ringforge.ltv.keys import KeyDirectory
+from ringforge.secrecy import Secret
 
 
 def as_bits(values: npt.ArrayLike, degree: int) -> Bits:
@@ -29,7 +30,7 @@ def as_bits(values: npt.ArrayLike, degree: int) -> Bits:
     return np.ascontiguousarray(a, np.uint8)
 
 
-class Session:
+class Session(Secret):
     """Both sides of LTV in one object, for experiments and tests.
 
     Args:

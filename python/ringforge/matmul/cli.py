@@ -29,11 +29,20 @@ from ringforge.cli.options import (
     Threads,
     keep_secret,
     output_file,
+    overwrites,
 )
 from ringforge.cli.output import READY, ROWS, TEXT, WORK, AsJson, emit, prints
 from ringforge.devices import Report, open_device
 from ringforge.errors import ParameterError
-from ringforge.files import check_different, check_output, check_vectors_name, load_vectors, naming, save_vectors
+from ringforge.files import (
+    check_different,
+    check_output,
+    check_vectors_name,
+    load_vectors,
+    naming,
+    removed_on_failure,
+    save_vectors,
+)
 from ringforge.matmul.answers import Multiplied, Planned, Ran
 from ringforge.matmul.expressions import expression
 from ringforge.matmul.planner import METHODS
@@ -148,6 +157,7 @@ def _planned(
 
 @app.command()
 @prints(ROWS, Planned)
+@overwrites
 def plan(
     shape: Annotated[
         str | None,
@@ -241,6 +251,7 @@ def _save(path: Path, values: Any) -> None:
 
 @app.command()
 @prints(TEXT, Ran)
+@overwrites
 def run(
     inputs: Annotated[
         list[str], typer.Option("--in", help="NAME=FILE, .npy, .csv or .tsv (rows); in the order of the product.")
@@ -324,6 +335,7 @@ def run(
 
 @app.command()
 @prints(WORK)
+@overwrites
 def keygen(
     program: ProgramFile,
     secret: NewSecret,
@@ -347,19 +359,16 @@ def keygen(
     loaded = Program.load(program)
     keep_secret(secret, reuse, {"--public": public, "--eval-keys": eval_keys})
     holder = _holder(loaded, secret, accept_insecure) if reuse else KeyHolder(loaded, accept_insecure=accept_insecure)
-    if not reuse:
-        holder.save_secret_key(secret)
-    before = public.exists()
-    try:
+    with removed_on_failure() as made:
+        if not reuse:
+            holder.save_secret_key(secret)
+            made.append(secret)
+        before = public.exists()
         holder.save_public_key(public)
+        if not before:
+            made.append(public)
         with progress("evaluation keys") as update:
             size = holder.save_evaluation_keys(eval_keys, workers, update)
-    except BaseException:
-        if not reuse:
-            secret.unlink(missing_ok=True)
-        if not before:
-            public.unlink(missing_ok=True)
-        raise
     if not reuse:
         say(f"wrote {secret}: the secret key; keep it")
     say(f"wrote {public}: the public key, {size_text(public.stat().st_size)}; give it to contributors")
@@ -374,6 +383,7 @@ def _holder(program: Program, secret: Path, accept_insecure: str) -> KeyHolder:
 
 @app.command()
 @prints(WORK)
+@overwrites
 def encrypt(
     program: ProgramFile,
     name: Annotated[str, typer.Option(help="Which input of the program.")],
@@ -411,6 +421,7 @@ def encrypt(
 
 @app.command()
 @prints(WORK, Multiplied)
+@overwrites
 def multiply(
     program: ProgramFile,
     keys: Annotated[Path, typer.Option(help="The key holder's evaluation keys.")],
@@ -523,6 +534,7 @@ def _targets(program: Program, out: list[str]) -> dict[str, Path]:
 
 @app.command()
 @prints(WORK)
+@overwrites
 def decrypt(
     program: ProgramFile,
     secret: SecretFile,
@@ -600,6 +612,7 @@ def send(
 
 @app.command()
 @prints(WORK)
+@overwrites
 def fetch(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of `serve`.")],
     out: Annotated[Path, typer.Option(help="Ciphertexts to write.", callback=output_file)],

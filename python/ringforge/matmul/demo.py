@@ -34,7 +34,7 @@ from ringforge import params as parameter_sets
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text
 from ringforge.cli.demo_command import missing
 from ringforge.errors import Error
-from ringforge.files import writing
+from ringforge.files import clear_demo, writing
 from ringforge.local_http import first_line, process, say_error
 from ringforge.matmul.machine import Array
 from ringforge.matmul.program import Input, Program, trace
@@ -167,7 +167,8 @@ def run_demo(*, out: Path = Path("demo-out/matmul"), parameters: str = "auto", t
     program = make_program(parameters, patients, features)
     seconds["plan"] = clock() - start
     folder = out / "server"
-    folder.mkdir(parents=True, exist_ok=True)
+    clear_demo(out, ("server", "program.json", "summary.json"))
+    folder.mkdir()
     program_file = out / "program.json"
     program.save(program_file)
     say(f"{patients} patients with {features} features; the step is planned, all parties have the program")

@@ -32,6 +32,7 @@ from ringforge.matmul.scratch import Block, Scratch, loaded
 from ringforge.matmul.session import Computer, Session, encrypt_tiles, real_slots
 from ringforge.matmul.steps import Step
 from ringforge.parties import Progress, collect, make_keys, read_keys, write_records
+from ringforge.secrecy import Secret
 
 
 class EvaluationKeys(KeySet):
@@ -211,7 +212,7 @@ class Shared:
         )
 
 
-class KeyHolder(_Encryptor):
+class KeyHolder(Secret, _Encryptor):
     """Who makes all keys, and alone can decrypt.
 
     Args:
@@ -223,6 +224,8 @@ class KeyHolder(_Encryptor):
     Raises:
         ParameterError: the parameters are insecure and no reason was given.
     """
+
+    saved_by = "`save_secret_key` writes its key to a file, and `KeyHolder.load` reads it"
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ import numpy.typing as npt
 
 from ringforge import local_http
 from ringforge.errors import Error, MissingKeyError, ParameterError
-from ringforge.files import load_vectors, writing
+from ringforge.files import load_vectors, overwriting, writing
 from ringforge.local_http import HEADERS, BodyHandler, Counting, listen, say_error
 from ringforge.matmul.program import Program
 from ringforge.matmul.roles import EvaluationKeys, Parcel, Server
@@ -99,8 +99,9 @@ class Service:
             results, report = self._server.run(parcels, self.plain, progress)
             done = time.perf_counter()
             prepared = self._server.machine.prepare_seconds - before
-            for name, parcel in results.items():
-                parcel.save(self.folder / f"{name}.output", self.program)
+            with overwriting():
+                for name, parcel in results.items():
+                    parcel.save(self.folder / f"{name}.output", self.program)
         return {
             "read_seconds": loaded - start,
             "encode_seconds": prepared,

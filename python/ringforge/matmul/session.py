@@ -40,6 +40,7 @@ from ringforge.matmul.scratch import Scratch, loaded
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.matmul.steps import Step
 from ringforge.matmul.store import Store
+from ringforge.secrecy import Secret
 
 
 class Computer(Machine):
@@ -259,7 +260,7 @@ def real_slots(context: Context, plaintext: Any, threads: int) -> Array:
     return np.ascontiguousarray(np.asarray(context.decode(plaintext, threads)).real)
 
 
-class Session(Computer):
+class Session(Secret, Computer):
     """All roles in one object, with keys made when they are needed. Deployments keep the roles apart.
 
     Args:

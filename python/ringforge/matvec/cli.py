@@ -34,11 +34,12 @@ from ringforge.cli.options import (
     Threads,
     keep_secret,
     output_file,
+    overwrites,
 )
 from ringforge.cli.output import ROWS, TEXT, WORK, AsJson, emit, prints
 from ringforge.devices import Report, open_device
 from ringforge.errors import ParameterError
-from ringforge.files import check_different, check_vectors_name, load_vectors, naming, save_vectors
+from ringforge.files import check_different, check_vectors_name, load_vectors, naming, removed_on_failure, save_vectors
 from ringforge.matvec.accuracy import measure_accuracy
 from ringforge.matvec.answers import Evaluated, Explained
 from ringforge.matvec.calibration import SAFETY
@@ -69,6 +70,7 @@ AcceptInsecure = Annotated[
 
 @app.command()
 @prints(WORK)
+@overwrites
 def plan(
     model: Annotated[Path, typer.Option(help="Model: .onnx, .npz, or .npy with one matrix.")],
     out: Annotated[Path, typer.Option(help="Program file to write (JSON).", callback=output_file)],
@@ -188,6 +190,7 @@ def _promised(text: str) -> list[float | None] | None:
 
 @app.command()
 @prints(ROWS, Explained)
+@overwrites
 def explain(
     model: Annotated[Path, typer.Option(help="Model: .onnx, .npz, or .npy with one matrix.")],
     samples: Annotated[Path, typer.Option(help="Inputs as rows (.npy, .csv), not secret: they are decrypted here.")],
@@ -243,6 +246,7 @@ def _client(program: Program, secret: Path, accept_insecure: str) -> Client:
 
 @app.command()
 @prints(WORK)
+@overwrites
 def keygen(
     program: ProgramFile,
     secret: NewSecret,
@@ -263,15 +267,12 @@ def keygen(
     loaded = Program.load(program)
     keep_secret(secret, reuse, {"--eval-keys": eval_keys})
     client = _client(loaded, secret, accept_insecure) if reuse else Client(loaded, accept_insecure=accept_insecure)
-    if not reuse:
-        client.save_secret_key(secret)
-    try:
+    with removed_on_failure() as made:
+        if not reuse:
+            client.save_secret_key(secret)
+            made.append(secret)
         with progress("evaluation keys") as update:
             size = client.save_evaluation_keys(eval_keys, workers, update)
-    except BaseException:
-        if not reuse:
-            secret.unlink(missing_ok=True)
-        raise
     if not reuse:
         say(f"wrote {secret}: the secret key; keep it")
     count = len(loaded.key_levels) + (loaded.relin_level is not None)
@@ -280,6 +281,7 @@ def keygen(
 
 @app.command()
 @prints(WORK)
+@overwrites
 def encrypt(
     program: ProgramFile,
     secret: SecretFile,
@@ -307,6 +309,7 @@ def encrypt(
 
 @app.command()
 @prints(WORK, Evaluated)
+@overwrites
 def evaluate(
     program: ProgramFile,
     model: Annotated[Path, typer.Option(help="The model that the program was planned for.")],
@@ -428,6 +431,7 @@ def _report_object(program: Program, server: Server, groups: int, reports: list[
 
 @app.command()
 @prints(WORK)
+@overwrites
 def decrypt(
     program: ProgramFile,
     secret: SecretFile,

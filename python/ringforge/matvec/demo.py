@@ -26,7 +26,7 @@ from ringforge import _native, ckks, local_http
 from ringforge import params as parameter_sets
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text
 from ringforge.errors import ParameterError
-from ringforge.files import save_vectors, writing
+from ringforge.files import clear_demo, save_vectors, writing
 from ringforge.local_http import first_line, process
 from ringforge.matvec import digits, networks
 from ringforge.matvec.demo_result import DemoResult, Exchange, time_rows
@@ -135,9 +135,9 @@ def run_demo(
     if parameters != "auto":
         parameter_sets.named(parameters)
     begin = time.perf_counter()
-    out.mkdir(parents=True, exist_ok=True)
+    clear_demo(out, ("server", "report.html", "summary.json"))
     folder = out / "server"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir()
 
     say(f"training on scikit-learn's digits, {digits.HELD_OUT} images held out ...")
     data = digits.load_digits()

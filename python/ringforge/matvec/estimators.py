@@ -22,6 +22,7 @@ from ringforge.matvec.model import Sequential
 from ringforge.matvec.program import Program
 from ringforge.matvec.roles import Client, EncryptedVectors, EvaluationKeys, Server
 from ringforge.matvec.rule import Rule
+from ringforge.secrecy import Secret
 
 Array = npt.NDArray[np.float64]
 
@@ -29,7 +30,7 @@ Array = npt.NDArray[np.float64]
 _ROUNDING = 2.0**-44
 
 
-class EstimatorClient:
+class EstimatorClient(Secret):
     """The client's side of an estimator: features in, classes or values out.
 
     Args:
@@ -39,6 +40,8 @@ class EstimatorClient:
     Raises:
         ShapeError, MismatchError: the rule does not go with the client's program.
     """
+
+    saved_by = "`client.save_secret_key` writes its key to a file"
 
     def __init__(self, client: Client, rule: Rule) -> None:
         rule.check()

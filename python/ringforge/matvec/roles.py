@@ -42,6 +42,7 @@ from ringforge.matvec.polynomial import Polynomial
 from ringforge.matvec.program import Program
 from ringforge.matvec.steps import LinearStep, PolynomialStep
 from ringforge.parties import Progress, collect, make_keys, read_keys, write_records
+from ringforge.secrecy import Secret
 
 Array = npt.NDArray[np.float64]
 Item = Ciphertext | ClearVector
@@ -176,7 +177,7 @@ def _read_clear(f: IO[bytes], name: str, program: Program) -> Iterator[ClearVect
         yield ClearVector(np.asarray(s, dtype=np.float64), int(m[0]), float(m[1]), float(m[2]))
 
 
-class Client:
+class Client(Secret):
     """Keys, encryption and decryption for one program.
 
     Args:
@@ -189,6 +190,8 @@ class Client:
     Raises:
         ParameterError: the program is insecure and no reason was given.
     """
+
+    saved_by = "`save_secret_key` writes its key to a file, and `Client.load` reads it"
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from ringforge import params as parameter_sets
 from ringforge.devices import Report
 from ringforge.errors import Error, MissingKeyError, ShapeError
-from ringforge.files import load_vectors
+from ringforge.files import load_vectors, overwriting
 from ringforge.local_http import HEADERS, BodyHandler, Counting, listen, say_error
 from ringforge.matvec.compiler import compile_model
 from ringforge.matvec.model import Sequential
@@ -102,7 +102,8 @@ class Service:
             loaded = time.perf_counter()
             outputs, layers = server.evaluate_layers(inputs, progress)
             evaluated = time.perf_counter()
-            outputs.save(target, server.program)
+            with overwriting():
+                outputs.save(target, server.program)
             saved = time.perf_counter()
             results = target.read_bytes()
         report = {

@@ -13,10 +13,10 @@ import typer
 
 from ringforge.cli import completion
 from ringforge.cli.console import console, properties, say, size_text, steps, thread_count, visible
-from ringforge.cli.options import Insecure, Threads, keep_secret, output_file
+from ringforge.cli.options import Insecure, Threads, keep_secret, output_file, overwrites
 from ringforge.cli.output import ROWS, TEXT, WORK, AsJson, emit, prints, put
 from ringforge.errors import Error, ParameterError
-from ringforge.files import writing
+from ringforge.files import check_output, make_folder, removed_on_failure, writing
 from ringforge.omr import board_cli, detect_cli
 from ringforge.omr.answers import DetectorStatus, NewReceiver, Retrieved, SearchEstimate, Shown
 from ringforge.serving.options import Plaintext, Stall, Timeout, TlsCa, TokenFile, client_token
@@ -69,6 +69,7 @@ Capacity = Annotated[
 
 @app.command()
 @prints(WORK, NewReceiver)
+@overwrites
 def keygen(
     secret: Annotated[Path, typer.Option("--secret", help="Secret to write, mode 0600: for nobody else.")],
     detection_key: Annotated[
@@ -98,11 +99,13 @@ def keygen(
     keep_secret(secret, False, {"--detection-key": detection_key, **({"--address": address} if address else {})})
     s = named(parameters, insecure)
     made = ReceiverSecret.make(s)
-    made.save(secret)
-    DetectionKey.make(made, threads=workers).save(detection_key)
     mine = made.address()
-    if address is not None:
-        mine.save(address)
+    with removed_on_failure() as written:
+        made.save(secret)
+        written.append(secret)
+        DetectionKey.make(made, threads=workers).save(detection_key)
+        if address is not None:
+            mine.save(address)
     figures = {
         "set": s.name,
         "secret_bytes": secret.stat().st_size,
@@ -125,6 +128,7 @@ def keygen(
 
 @app.command("address")
 @prints(WORK, plain="the address; with `--out` nothing")
+@overwrites
 def address_command(
     secret: SecretFile,
     out: Annotated[Path | None, typer.Option(help="File to write, in place of printing.", callback=output_file)] = None,
@@ -157,6 +161,7 @@ def _numbers(text: str | None) -> range | None:
 
 @app.command()
 @prints(WORK, Retrieved, plain="messages, a heading before each; with `--out` nothing")
+@overwrites
 def retrieve(
     server: DetectorAddress,
     secret: SecretFile,
@@ -213,7 +218,10 @@ def retrieve(
     numbers = _numbers(bulletins)
     wanted = Wanted(mode, capacity, auto)
     if out is not None:
-        out.mkdir(exist_ok=True)
+        make_folder(out)
+        names = ["*-*.txt"] if numbers is None else [f"{number:06}-*.txt" for number in numbers]
+        for there in sorted(path for name in names for path in out.glob(name)):
+            check_output(there)
     reader = SecretReader.load(secret)
     with contextlib.ExitStack() as stack:
         source = None

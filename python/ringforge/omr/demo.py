@@ -14,7 +14,6 @@ import json
 import os
 import random
 import secrets
-import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ import numpy as np
 
 from ringforge import _native
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text, visible
-from ringforge.files import writing
+from ringforge.files import clear_demo, writing
 from ringforge.omr import quotes
 from ringforge.omr.board_client import RemoteBoard
 from ringforge.omr.payload import BoxSecret
@@ -210,9 +209,9 @@ def run_demo(
     texts, source = quotes.texts(sum(TEXTS), s.text_bytes)
     posted = dict(zip(NAMES, (texts[: TEXTS[0]], texts[TEXTS[0] :]), strict=True))
     folders = {name: out / name for name in ("board", "detector", "clients")}
+    clear_demo(out, (*folders, "summary.json"))
     for folder in folders.values():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        folder.mkdir()
     clients = folders["clients"]
     tell(f"{TEXTS[0]} and {TEXTS[1]} texts of {source} for two receivers, among {s.entries:,} entries (set {s.name})")
     begun = clock()

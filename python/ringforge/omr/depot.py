@@ -17,14 +17,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from ringforge import _native
 from ringforge.errors import Error, FormatError, MismatchError, MissingKeyError
-from ringforge.files import secret_in, writing
+from ringforge.files import keep, secret_in, writing
 from ringforge.omr.steps import Request, Step
 from ringforge.serving import depot, jobs
 from ringforge.serving.clock import Clock
@@ -83,12 +82,9 @@ class Depot(depot.Depot[Job]):
         folder = self._of(client, "keys")
         if (folder / f"{name}.key").exists():
             raise MismatchError(f"this detector holds the key {name[:16]} of yours already: it is not taken twice")
-        with path.open("rb") as f:
-            os.fsync(f.fileno())
-        path.chmod(0o600)
         write(folder / f"{name}.json", dumped({**about, "bytes": path.stat().st_size, "since": self.clock()}))
         self.touch(folder / f"{name}.json")
-        path.replace(folder / f"{name}.key")
+        keep(path, folder / f"{name}.key")
 
     def keys(self, client: str) -> dict[str, dict[str, Any]]:
         """The client's keys by name, with what they hold."""
@@ -169,12 +165,10 @@ class Depot(depot.Depot[Job]):
         about = {"step": json.loads(step.to_json()), "bytes": len(result), "sha256": hashlib.sha256(result).hexdigest()}
         head = _native.io.seal(_native.io.LABEL, bytes.fromhex(step.name), dumped(about))
         path = self._of(client, "results") / step.name
-        with writing(path) as f:
+        with writing(path, replace=True) as f:
             f.write(MAGIC + len(head).to_bytes(4, "little"))
             f.write(head)
             f.write(result)
-            f.flush()
-            os.fsync(f.fileno())
         self.touch(path)
 
     def result_path(self, client: str, step: str) -> Path:

@@ -29,6 +29,7 @@ from ringforge.omr.payload import BoxSecret
 from ringforge.omr.progress import Progress, reach
 from ringforge.omr.sets import Set
 from ringforge.omr.signal import SignalSecret
+from ringforge.secrecy import Secret
 
 if TYPE_CHECKING:
     from ringforge._native import SecretKey
@@ -55,7 +56,7 @@ def affine_shape(s: Set, method: str) -> AffineShape:
     return AffineShape(context, s.n, s.clues, s.babies, method, context.params.max_limbs)
 
 
-class ReceiverSecret:
+class ReceiverSecret(Secret):
     """Everything a receiver must keep to itself: BFV secret, secret of signals, secret of boxes, secret of digests.
 
     Args:
@@ -63,6 +64,8 @@ class ReceiverSecret:
         bfv: opens what detectors compute. signal: finds signals. box: opens payloads.
         compression: opens digests.
     """
+
+    saved_by = "its `save` writes it to a file"
 
     def __init__(
         self, s: Set, bfv: SecretKey, signal: SignalSecret, box: BoxSecret, compression: _native.omr.CompressionSecret

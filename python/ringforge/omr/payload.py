@@ -21,6 +21,7 @@ import numpy.typing as npt
 from ringforge.errors import FormatError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.omr.sets import LENGTH_BYTES, Set
+from ringforge.secrecy import RawSecret
 
 __all__ = ["BoxKey", "BoxSecret", "from_words", "words"]
 
@@ -63,8 +64,10 @@ class BoxKey:
         return sealed
 
 
-class BoxSecret:
+class BoxSecret(RawSecret):
     """A receiver's secret box key."""
+
+    saved_by = "ReceiverSecret.save writes it to a file"
 
     def __init__(self, data: bytes) -> None:
         """From its 32 bytes.

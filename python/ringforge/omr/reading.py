@@ -16,6 +16,7 @@ from ringforge.omr.keys import ReceiverSecret
 from ringforge.omr.payload import from_words
 from ringforge.omr.sets import Set
 from ringforge.omr.steps import Request
+from ringforge.secrecy import Secret
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,10 @@ class Retrieved:
     payloads: list[bytes] | None
 
 
-class SecretReader:
+class SecretReader(Secret):
     """Reads digests and boxes for one receiver."""
+
+    saved_by = "ReceiverSecret.save writes its secret to a file"
 
     def __init__(self, secret: ReceiverSecret) -> None:
         self._secret = secret

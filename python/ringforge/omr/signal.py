@@ -20,6 +20,7 @@ from ringforge import _native
 from ringforge._native import TestSeed
 from ringforge.errors import FormatError, MismatchError, ShapeError
 from ringforge.omr.sets import Set
+from ringforge.secrecy import Secret
 
 __all__ = ["SCREEN_TRIALS", "SignalKey", "SignalSecret", "Signals", "degenerate", "screen_limit"]
 
@@ -146,8 +147,10 @@ class SignalKey:
         return cls(s, data[:SEED_BYTES], words.astype(np.uint32))
 
 
-class SignalSecret:
+class SignalSecret(Secret):
     """A receiver's secret, which finds its signals: 32 bytes, from which the public key follows too."""
+
+    saved_by = "ReceiverSecret.save writes it to a file"
 
     def __init__(self, s: Set, data: bytes) -> None:
         """From its 32 bytes.

@@ -16,6 +16,7 @@ from ringforge.psi.clear import ClearKey
 from ringforge.psi.hashing import U16, U32
 from ringforge.psi.info import TableInfo
 from ringforge.psi.table import Shape, label_lengths, unpack
+from ringforge.secrecy import Secret
 
 Rows = npt.NDArray[Any]
 Index = npt.NDArray[np.int64]
@@ -49,7 +50,7 @@ class Asker(Protocol):
         """
 
 
-class LookupAsker:
+class LookupAsker(Secret):
     """Asks for a cell of every bin."""
 
     def __init__(self, info: TableInfo, plan: Any, device: Literal["cpu", "clear"]) -> None:
@@ -96,7 +97,7 @@ class LookupAsker:
         return good, opened, int((hit & (lengths < 0)).sum())
 
 
-class PolyAsker:
+class PolyAsker(Secret):
     """Asks for the values of a bin's polynomials at an element."""
 
     def __init__(self, info: TableInfo, plan: Any, device: Literal["cpu", "clear"]) -> None:

@@ -415,24 +415,24 @@ def label_name(names: Sequence[str]) -> str:
 
 
 def write_rows(
-    path: Path, own: OwnRows, rows: Sequence[int], labels: list[str] | None, *, secret: bool = False
+    path: Path, own: OwnRows, rows: Sequence[int], labels: list[str] | None, *, private: bool = False
 ) -> None:
     """Writes some of a client's own rows, with their labels in a last column, if there are any.
 
     Args:
         path: .csv, .tsv (comma, or the separator of the file that was read; tab) or .parquet.
-        secret: only its owner can read the file.
+        private: only its owner can read the file.
 
     Raises:
         ParameterError: two columns have one name, in Parquet. Error: pyarrow is missing. OSError: not written.
     """
     name = label_name(own.names) if labels is not None else None
     if path.suffix.lower() in PARQUET_SUFFIXES:
-        _write_parquet(path, own, rows, name, labels or [], secret)
+        _write_parquet(path, own, rows, name, labels or [], private)
         return
     separator = "\t" if path.suffix.lower() == ".tsv" else getattr(own, "separator", ",")
     header = getattr(own, "header", True)
-    with writing(path, secret=secret) as f, io.TextIOWrapper(f, encoding="utf-8", newline="") as text:
+    with writing(path, private=private) as f, io.TextIOWrapper(f, encoding="utf-8", newline="") as text:
         out = _Writer(text, separator)
         if header:
             out.write([*own.names, *([name] if name else [])])
@@ -454,7 +454,7 @@ class _Writer:
 
 
 def _write_parquet(
-    path: Path, own: OwnRows, rows: Sequence[int], name: str | None, labels: list[str], secret: bool
+    path: Path, own: OwnRows, rows: Sequence[int], name: str | None, labels: list[str], private: bool
 ) -> None:
     pa = pyarrow()
     from pyarrow import parquet
@@ -469,7 +469,7 @@ def _write_parquet(
         table = pa.table(
             dict(zip(names, [pa.array(c, pa.string()) for c in [*columns, *([labels] if name else [])]], strict=True))
         )
-    with writing(path, secret=secret) as f:
+    with writing(path, private=private) as f:
         parquet.write_table(table, f)
 
 

@@ -38,6 +38,7 @@ from ringforge.psi.info import AskedMode, TableInfo
 from ringforge.psi.normalise import normalised
 from ringforge.psi.server import to_list, to_rows
 from ringforge.psi.table import check_integers
+from ringforge.secrecy import RawSecret
 
 Element = bytes | int
 
@@ -99,7 +100,7 @@ class Result:
     unasked: tuple[Element, ...] = ()
 
 
-class Client:
+class Client(RawSecret):
     """One run of the protocol, with a fresh secret key. For one thread: replies belong to requests by their order.
 
     Args:
@@ -118,6 +119,8 @@ class Client:
         MismatchError, ParameterError: the plan cannot be built here.
         ParameterError: the table is one that this client does not ask (`check_table`).
     """
+
+    saved_by = "make a new one with the same elements"
 
     def __init__(
         self,

@@ -31,7 +31,7 @@ import ringforge
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text
 from ringforge.cli.demo_command import missing
 from ringforge.errors import Error
-from ringforge.files import writing
+from ringforge.files import clear_demo, writing
 from ringforge.local_http import first_line
 from ringforge.psi.store import Store
 from ringforge.search import Search
@@ -217,9 +217,8 @@ def run_demo(
     listed = min(len(common), elements)
     say(f"the server's list: {listed:,} common passwords and their ranks, {elements - listed:,} generated entries")
     folder = out / "server"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in ("server.log", "quota.sqlite", "stderr"):
-        (folder / name).unlink(missing_ok=True)
+    clear_demo(out, ("server", "summary.json"))
+    folder.mkdir()
     with progress("building the table") as bar:
         store = Store.build(folder / "table", entries, log_bins=log_bins, threads=threads, progress=bar)
     seconds["server builds its table, once"] = clock() - start

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +29,7 @@ from ringforge._native import oprf as native
 from ringforge.errors import FormatError, MismatchError, ShapeError
 from ringforge.files import naming, writing
 from ringforge.parties import Progress
+from ringforge.secrecy import RawSecret, Secret
 
 __all__ = ["ELEMENT_BYTES", "MAX_INPUT_BYTES", "OUTPUT_BYTES", "Request", "ServerKey"]
 
@@ -66,16 +66,6 @@ def _rows(elements: npt.ArrayLike) -> ByteRows:
     return np.ascontiguousarray(array)
 
 
-class _Secret:
-    """Holds a secret: neither shown, nor copied, nor pickled."""
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}, secret>"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(f"{type(self).__name__} holds a secret and can be neither copied nor pickled")
-
-
 def _old_key(data: bytes) -> native.ServerKey:
     if len(data) != _OLD_FILE_BYTES:
         raise FormatError(f"is not {_OLD_FILE_BYTES} bytes long: it is damaged, use a copy")
@@ -85,8 +75,10 @@ def _old_key(data: bytes) -> native.ServerKey:
     return key
 
 
-class ServerKey(_Secret):
+class ServerKey(Secret):
     """The server's secret key. Make one with `random`, `derive` or `load`."""
+
+    saved_by = "its `save` writes it to a file"
 
     def __init__(self, native_key: native.ServerKey) -> None:
         self._key = native_key
@@ -160,7 +152,7 @@ class ServerKey(_Secret):
         return self._key.prf_batch(list(inputs), threads, progress)
 
 
-class Request(_Secret):
+class Request(RawSecret):
     """A client's inputs, their blinds, and what goes to the server.
 
     It keeps the inputs and blinds, which are secret, until `finalize`, which works once: the blinds are gone then.

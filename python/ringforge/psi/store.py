@@ -40,7 +40,7 @@ import numpy.typing as npt
 from pydantic import Field, ValidationError
 
 from ringforge.errors import Error, FormatError, ParameterError
-from ringforge.files import naming, writing
+from ringforge.files import make_folder, naming, sync, writing
 from ringforge.parties import Progress
 from ringforge.programs import Frozen, first_problem
 from ringforge.psi import oprf, poly
@@ -146,7 +146,7 @@ class Store:
         path = Path(path)
         made = not path.exists()
         if made:
-            path.mkdir(mode=0o700)
+            make_folder(path, 0o700)
         elif not path.is_dir() or (any(path.iterdir()) and not _is_store(path)):
             raise FormatError(f"{path.name} exists and is no table: choose another directory")
         with _removed_unless_done(path if made else None), _locked(path), _new_state(path) as (directory, finish):
@@ -375,24 +375,22 @@ def _new_state(path: Path) -> Iterator[tuple[Path, Any]]:
         (directory / "info.json").write_bytes(built.info.to_json())
         files = {}
         for file in sorted(directory.iterdir()):
-            _sync(file)
+            sync(file)
             files[file.name] = FileEntry(bytes=file.stat().st_size, sha256=_sha256(file))
         manifest = Manifest(elements=len(built.members), files=files).model_dump_json(indent=1).encode()
         (directory / "manifest.json").write_bytes(manifest)
-        _sync(directory / "manifest.json")
-        _sync(directory)
+        sync(directory / "manifest.json")
+        sync(directory)
         numbers = [int(p.name[6:]) for p in path.glob("state-*") if p.name[6:].isdigit()]
         state = path / f"state-{max(numbers, default=0) + 1}"
         directory.rename(state)
         try:
-            with writing(path / CURRENT) as f:
+            sync(path)
+            with writing(path / CURRENT, replace=True) as f:
                 f.write(f"{_HEADER}\n{state.name} {hashlib.sha256(manifest).hexdigest()}\n".encode())
-                f.flush()
-                os.fsync(f.fileno())
         except BaseException:
             shutil.rmtree(state, ignore_errors=True)
             raise
-        _sync(path)
         for other in path.glob("state-*"):
             if other != state:
                 shutil.rmtree(other, ignore_errors=True)
@@ -418,14 +416,6 @@ def _removed_unless_done(path: Path | None) -> Iterator[None]:
         if path is not None:
             shutil.rmtree(path, ignore_errors=True)
         raise
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _sha256(path: Path) -> str:

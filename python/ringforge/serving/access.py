@@ -20,6 +20,7 @@ from typing import IO
 import grpc
 
 from ringforge.errors import FormatError, ParameterError
+from ringforge.secrecy import RawSecret
 
 #: Key of the metadata that carries the client's token, as "Bearer TOKEN".
 AUTHORIZATION = "authorization"
@@ -98,8 +99,10 @@ def read_tokens(path: str | Path) -> list[str]:
     return tokens
 
 
-class Tokens:
+class Tokens(RawSecret):
     """The tokens a server accepts. They are kept as digests, and compared in time that does not depend on them."""
+
+    saved_by = "they are in the file of tokens"
 
     def __init__(self, tokens: Sequence[str]) -> None:
         self._digests = [hashlib.sha256(t.encode()).digest() for t in tokens]

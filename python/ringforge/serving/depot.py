@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
 from ringforge.errors import Error, FormatError, ParameterError
-from ringforge.files import writing
+from ringforge.files import make_folder, writing
 from ringforge.serving.clock import Clock, Mark
 from ringforge.serving.jobs import FINISHED, UNFINISHED, Job
 
@@ -49,7 +49,7 @@ class Depot(abc.ABC, Generic[J]):
 
     def __init__(self, path: str | Path, server: str, clock: Clock | None = None) -> None:
         self.path, self._server, self.clock = Path(path), server, clock or Clock()
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(self.path, 0o700)
         self._lock: IO[bytes] = (self.path / ".lock").open("ab")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -150,7 +150,7 @@ class Depot(abc.ABC, Generic[J]):
 
     def _of(self, client: str, kind: str) -> Path:
         folder = self.path / client / kind
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(folder, 0o700)
         return folder
 
     def clients(self) -> list[str]:
@@ -217,8 +217,6 @@ def dumped(values: dict[str, Any]) -> bytes:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Writes a file, whole or not at all; it is on the disk when this returns."""
-    with writing(path) as f:
+    """Write a file of a service's own, whole or not at all; it and its name are on the disk when this returns."""
+    with writing(path, replace=True) as f:
         f.write(data)
-        f.flush()
-        os.fsync(f.fileno())

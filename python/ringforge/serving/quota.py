@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ringforge.errors import Error, FormatError, ParameterError
+from ringforge.secrecy import RawSecret
 from ringforge.serving.clock import Clock, Mark
 
 #: Seconds to wait for another process that writes, or for another thread.
@@ -39,7 +40,7 @@ class QuotaFileError(Error):
     """What a client asks for cannot be counted, so it is not done; the message says why."""
 
 
-class Quota:
+class Quota(RawSecret):
     """Counts per client and UTC day.
 
     The file holds keyed hashes of clients, not their tokens or addresses; the key is in the same file, which is
@@ -54,6 +55,8 @@ class Quota:
     Raises:
         ParameterError: a limit below 0. FormatError: the file is no quota file. QuotaFileError: it cannot be written.
     """
+
+    saved_by = "its file holds it"
 
     def __init__(
         self,
@@ -78,6 +81,7 @@ class Quota:
             self._database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             self._key = self._open()
             self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = FULL")  # what was counted is on the disk before it is said
             self._database.execute(
                 "SELECT count(*) FROM secret"
             ).fetchone()  # makes the log's index while there is room

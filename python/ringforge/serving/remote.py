@@ -21,6 +21,7 @@ import grpc
 
 from ringforge import errors
 from ringforge.errors import Error, FormatError, ParameterError
+from ringforge.secrecy import RawSecret
 from ringforge.serving import framing
 from ringforge.serving.access import bearer, client_credentials, require_cover, split_address
 from ringforge.serving.calls import ERROR_KEY
@@ -67,7 +68,7 @@ class Words:
     duration: str
 
 
-class Peer:
+class Peer(RawSecret):
     """A server, as a client knows it: where it is, how long to wait for it, what was sent, what its refusals mean.
 
     Args:
@@ -82,6 +83,8 @@ class Peer:
     Raises:
         ParameterError: the address is none; another machine without TLS; a time of 0 or less, or above 10^7 seconds.
     """
+
+    saved_by = "make a new connection"
 
     #: The service's name, its methods, under which kind of traffic the bytes of each are counted, and its words.
     service: ClassVar[str]

@@ -101,7 +101,7 @@ class Note:
         Raises:
             OSError: no room, or the directory has gone.
         """
-        with writing(self._file, secret=True) as f:
+        with writing(self._file, private=True, replace=True) as f:
             f.write(status.to_json())
 
     def remove(self) -> None:

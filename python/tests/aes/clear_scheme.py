@@ -32,11 +32,19 @@ class Clear:
         return Shape(name, ClearClient(), {PARAMETERS: 1 << 10, "evaluation.rgfg": 3 << 20})
 
     def make(
-        self, name: str, insecure: str, secret: Path, directory: Path, threads: int, progress: Progress | None = None
+        self,
+        name: str,
+        insecure: str,
+        secret: Path,
+        directory: Path,
+        threads: int,
+        progress: Progress | None = None,
+        *,
+        reuse: bool = True,
     ) -> None:
         del threads
         self.shape(name, insecure)
-        if not secret.exists():
+        if not (reuse and secret.exists()):
             with writing(secret, secret=True) as f:
                 f.write(SECRET)
         (directory / PARAMETERS).write_bytes(_native.io.seal(_native.io.LABEL, HASH, b"parameters"))

@@ -18,7 +18,7 @@ from rich.table import Table
 from ringforge import files
 from ringforge.cli import completion
 from ringforge.cli.console import console, progress, say, seconds_text
-from ringforge.cli.options import output_file
+from ringforge.cli.options import output_file, overwrites
 from ringforge.cli.output import ROWS, AsJson, emit, prints
 from ringforge.errors import ParameterError
 from ringforge.hw.core import cards, explore_page, explore_verify
@@ -85,6 +85,7 @@ def _report(found: Found, top: int) -> None:
 
 @app.command("explore")
 @prints(ROWS, Explorations)
+@overwrites
 def explore_command(
     machines: Annotated[
         list[str],

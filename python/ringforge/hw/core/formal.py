@@ -380,6 +380,6 @@ def save(machine: Machine, found: Sequence[tuple[Proof, Outcome]], folder: Path)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"hw-formal-{machine.name}-{env['date'][:10]}.json"
     document = {"what": "ringforge hw formal", "environment": env, "properties": to_dict(found)}
-    with writing(path) as f:
+    with writing(path, replace=True) as f:  # of the same on the same day
         f.write(json.dumps(document, indent=1).encode() + b"\n")
     return path

@@ -315,5 +315,5 @@ def texts() -> dict[Path, str]:
 
 if __name__ == "__main__":
     for path, content in texts().items():
-        with writing(path) as out:
+        with writing(path, replace=True) as out:
             out.write(content.encode())

@@ -244,7 +244,7 @@ def save(synthesis: Synthesis, folder: Path) -> Path:
     path = folder / f"hw-{synthesis.config.name}-synth-{env['date'][:10]}.json"
     origin = {provenance.SOURCES: provenance.digest(synthesis.config, simulated=False)}
     document = {"what": "ringforge hw synth", "environment": env, **origin, **synthesis.to_dict()}
-    with writing(path) as f:
+    with writing(path, replace=True) as f:  # of the same on the same day
         f.write(json.dumps(document, indent=1).encode() + b"\n")
     return path
 

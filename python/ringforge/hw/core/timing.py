@@ -487,7 +487,7 @@ def save(
             for module, timing in table.items()
         ],
     }
-    with writing(path) as f:
+    with writing(path, replace=True) as f:  # of the same on the same day
         f.write(json.dumps(document, indent=1).encode() + b"\n")
     return path
 

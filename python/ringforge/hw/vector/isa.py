@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge.errors import FormatError, IllegalInstructionError
-from ringforge.files import writing
+from ringforge.files import overwriting, writing
 from ringforge.hw.core.sources import sources
 
 Words = npt.NDArray[np.uint64]
@@ -456,4 +456,5 @@ def markdown() -> str:
 
 
 if __name__ == "__main__":
-    systemverilog_package(sources() / "vector" / "rtl" / "vector_isa_pkg.sv")
+    with overwriting():
+        systemverilog_package(sources() / "vector" / "rtl" / "vector_isa_pkg.sv")

@@ -17,7 +17,7 @@ from rich.table import Table
 from ringforge import _native, ltv
 from ringforge.aes.engine import as_direction
 from ringforge.cli.console import console
-from ringforge.cli.options import output_file
+from ringforge.cli.options import output_file, overwrites
 from ringforge.cli.output import TEXT, AsJson, emit, prints
 from ringforge.cli.records import RecordLine, emit_record
 from ringforge.lab.bench import aes as aes_bench
@@ -480,6 +480,7 @@ def _profile(chosen: Set, plot: Path | None, as_json: bool) -> None:
 
 @app.command("omr")
 @prints(TEXT, RecordLine | TableList, lines=True)
+@overwrites
 def omr_command(
     case: Annotated[
         list[str] | None, typer.Option(help=f"{', '.join(omr_bench.CASES)}; may be repeated; all by default.")

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from ringforge.cli.console import console, say
+from ringforge.cli.options import overwrites
 from ringforge.cli.output import TEXT, AsJson, emit, prints
 from ringforge.errors import Error
 from ringforge.hw.machines.matvec.published import LAYERS
@@ -57,6 +58,7 @@ def _record(line: str) -> dict[str, Any]:
 
 
 @prints(TEXT, ReproducedMatvec)
+@overwrites
 def matvec(
     as_json: AsJson = False,
     plots: Annotated[Path | None, typer.Option(help="Also draw Figures 1, 3, 8, 9, 10 into this folder.")] = None,

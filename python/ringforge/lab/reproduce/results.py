@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import typer
 
 from ringforge.cli.console import say
-from ringforge.cli.options import output_file
+from ringforge.cli.options import output_file, overwrites
 from ringforge.cli.output import TEXT, prints
 from ringforge.errors import ParameterError
 from ringforge.files import writing
@@ -73,12 +73,12 @@ MACHINES: Final[dict[str, Callable[[Path], list[Table]]]] = {
 
 _HEAD: Final = """<!-- SPDX-License-Identifier: Apache-2.0 -->
 <!-- Copyright 2026 The Ringforge authors -->
-<!-- Made by `ringforge reproduce results --write docs/results.md`; a test compares. -->
+<!-- Made by `ringforge reproduce results --overwrite --write docs/results.md`; a test compares. -->
 
 # Results
 
 What was measured, simulated and modelled, from the files in `bench/results`, the newest of each kind. In the source
-tree, `ringforge reproduce results --write docs/results.md` makes this page anew.
+tree, `ringforge reproduce results --overwrite --write docs/results.md` makes this page anew.
 
 The letter behind a number says where it comes from: {legend}. A dash: not available. A ratio
 says how many times longer the peer takes. Below each table of measurements are the machine, the date, the commit and
@@ -144,6 +144,7 @@ def page(folder: Path) -> str:
 
 
 @prints(TEXT)
+@overwrites
 def results(
     write: Annotated[
         Path | None, typer.Option(help="Write the page to this file in place of printing it.", callback=output_file)
@@ -157,7 +158,7 @@ def results(
 ) -> None:
     """All results on one page in Markdown: measured times beside peers, simulated accelerators beside the papers.
 
-    Example: `ringforge reproduce results --write docs/results.md`
+    Example: `ringforge reproduce results --overwrite --write docs/results.md`
     """
     text = page(saved_results(results))
     if write is None:

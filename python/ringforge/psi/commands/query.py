@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ringforge.cli.console import console, parse_size, properties, steps, thread_count
-from ringforge.cli.options import Threads, output_file
+from ringforge.cli.options import Threads, output_file, overwrites
 from ringforge.cli.output import WORK, AsJson, emit, prints, put
 from ringforge.errors import Error, ParameterError
 from ringforge.files import check_different, writing
@@ -47,6 +47,7 @@ _TABLES = frozenset({CSV_SUFFIX, ".tsv", *cells.PARQUET_SUFFIXES})
 
 
 @prints(WORK, Queried, plain="matches a line, the label after a tab; with `--out` nothing")
+@overwrites
 def query(
     server: ServerAddress,
     elements: Annotated[
@@ -238,9 +239,9 @@ def _unfinished(failure: IncompleteError, found: Elements, rest: Path | None) ->
         return f"{said}; --rest FILE keeps those without an answer, to ask for them alone"
     if rest.suffix.lower() in _TABLES:
         assert found.own is not None
-        cells.write_rows(rest, found.own, cells.row_numbers(found.of_rows, frozenset(unasked)), None, secret=True)
+        cells.write_rows(rest, found.own, cells.row_numbers(found.of_rows, frozenset(unasked)), None, private=True)
     else:
-        with writing(rest, secret=True) as f:
+        with writing(rest, private=True) as f:
             for element in unasked:
                 as_json = rest.suffix.lower() in JSON_SUFFIXES
                 f.write((_json_line(element) if as_json else _data(element)) + b"\n")

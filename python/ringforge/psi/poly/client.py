@@ -19,6 +19,7 @@ from ringforge.psi.poly.clear import ClearKey
 from ringforge.psi.poly.plan import PlanFields, felts, fill, from_words, outputs, placement_log2, places, room, seal
 from ringforge.psi.poly.table import NONCE_BYTES
 from ringforge.psi.table import label_lengths
+from ringforge.secrecy import RawSecret
 
 Ints = npt.NDArray[np.int64]
 
@@ -72,7 +73,7 @@ class Result:
     anomalies: int
 
 
-class Client:
+class Client(RawSecret):
     """One run in memory, with a fresh secret key.
 
     Args:
@@ -84,6 +85,8 @@ class Client:
     Raises:
         ParameterError: the plan is refused, or labels and nonce do not fit it.
     """
+
+    saved_by = "make a new one with the same elements"
 
     def __init__(
         self,

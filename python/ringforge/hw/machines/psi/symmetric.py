@@ -268,7 +268,7 @@ def save(found: Comparison, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{_PREFIX}{env['date'][:10]}.json"
     document = {"what": "ringforge hw symmetric psi", "environment": env, **found.to_dict()}
-    with writing(path) as f:
+    with writing(path, replace=True) as f:  # of the same on the same day
         f.write(json.dumps(document, indent=1).encode() + b"\n")
     return path
 
