@@ -10,7 +10,9 @@ answered at once, and no number of silent streams keeps it out.
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -33,29 +35,30 @@ _Serving = pb.HealthCheckResponse.ServingStatus
 class _Places:
     """Calls under way. One that waits for its peer, to send or take a message, goes when another needs the place."""
 
-    def __init__(self, most: int) -> None:
-        self._most, self._lock = most, threading.Lock()
-        self._waiting: dict[Any, bool] = {}  # in the order in which they came
+    def __init__(self, most: int, sending_seconds: float) -> None:
+        self._most, self._sending, self._lock = most, sending_seconds, threading.Lock()
+        self._waiting: dict[Any, float] = {}  # when each may be ended, in the order in which they came
 
     def enter(self, context: Any) -> bool:
         """Takes a place, another's if need be; says whether there was one."""
         with self._lock:
             gone = None
             if len(self._waiting) >= self._most:
-                gone = next((c for c, waits in self._waiting.items() if waits), None)
+                now = time.monotonic()
+                gone = next((c for c, at in self._waiting.items() if at <= now), None)
                 if gone is None:
                     return False
                 del self._waiting[gone]
-            self._waiting[context] = True
+            self._waiting[context] = 0.0
         if gone is not None:
             gone.cancel()
         return True
 
     def waiting(self, context: Any, waits: bool) -> None:
-        """The call waits for its peer from now on, or no longer."""
+        """The call waits for its peer to take a message from now on, or no longer."""
         with self._lock:
             if context in self._waiting:
-                self._waiting[context] = waits
+                self._waiting[context] = time.monotonic() + self._sending if waits else math.inf
 
     def leave(self, context: Any) -> None:
         """Gives the place up, if it is still there."""
@@ -76,8 +79,8 @@ class Health:
         self._changed = threading.Condition()
         self._serving = True
         self._deadlines = Deadlines()
-        self._checks = _Places(MOST_CHECKS)
-        self._watches = _Places(MOST_WATCHES)
+        self._checks = _Places(MOST_CHECKS, 0.0)
+        self._watches = _Places(MOST_WATCHES, 1.0)
 
     def stop(self) -> None:
         """No calls are taken from now on; whoever watches hears it."""
