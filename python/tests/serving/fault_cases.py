@@ -68,6 +68,11 @@ class Case(abc.ABC):
     def ask(self, number: int) -> None:
         """Asks for `number`, and compares the answer."""
 
+    def fresh(self, name: str) -> Path:
+        """A name of the client's that no file has."""
+        (self.folder / name).unlink(missing_ok=True)
+        return self.folder / name
+
     def left(self) -> int:
         """What is left of the quota."""
         return 0
@@ -110,7 +115,7 @@ class Aes(Case):
             names = aes.sets(c, self.folder)
             job = c.submit(*names, wire.BLOCKS, self.folder / f"b{number}")
             c.watch(job)
-            c.fetch(job, self.folder / "e")
+            c.fetch(job, self.fresh("e"))
         assert np.array_equal(aes.opened(self.folder / "e"), library(aes.KEY, clear, "encrypt"))
 
     def left(self) -> int:
@@ -136,7 +141,7 @@ class AesStream(Aes):
             names = aes.sets(c, self.folder)
             job = c.submit(*names, wire.STREAM, self.folder / f"c{number}")
             c.watch(job)
-            c.fetch(job, self.folder / "e")
+            c.fetch(job, self.fresh("e"))
         assert aes.opened(self.folder / "e").tobytes()[: len(text)] == text
 
 
@@ -237,11 +242,11 @@ class Matmul(Case):
         connection._http.timeout = 60
         connection.send_keys(self.folder / "keys")
         for name, values in (("A", a), ("B", b)):
-            path = self.folder / f"{name}.ct"
+            path = self.fresh(f"{name}.ct")
             self.holder.encrypt(name, values).save(path, self.program)
             connection.send_input(name, path)
         connection.run()
-        connection.fetch("result", self.folder / "result.ct")
+        connection.fetch("result", self.fresh("result.ct"))
         connection.close()
         result = self.holder.decrypt(matmul.Parcel.load(self.folder / "result.ct", self.program, "result"))
         assert np.abs(result - a @ b).max() < 1e-2
@@ -267,8 +272,8 @@ class Matvec(Case):
         connection = MatvecConnection(self.port)
         connection._http.timeout = 60
         connection.send_keys("single", self.folder / "keys")
-        self.client.encrypt(x).save(self.folder / "x", self.program)
-        connection.evaluate("single", self.folder / "x", self.folder / "y")
+        self.client.encrypt(x).save(self.fresh("x"), self.program)
+        connection.evaluate("single", self.folder / "x", self.fresh("y"))
         connection.close()
         found = self.client.decrypt(matvec.EncryptedVectors.load(self.folder / "y", self.program, "output"))
         assert np.abs(np.ravel(found) - self.weights @ x).max() < 1e-2
