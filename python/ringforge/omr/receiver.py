@@ -230,7 +230,7 @@ class Run:
                 self._board.close()
 
     def _planned(self, info: Info, numbers: Sequence[int]) -> list[list[Request]]:
-        """All requests of the run, bulletin by bulletin, before the first is made."""
+        """Plan all requests of the run, bulletin by bulletin, before the first is made."""
         if not numbers:
             return []
         most = info.detector.get("capacity", {}).get(self._wanted.mode)
@@ -268,7 +268,7 @@ class Run:
         seconds[what] = seconds.get(what, 0.0) + time.perf_counter() - start
 
     def _ask(self, requests: Sequence[Request]) -> None:
-        """Gets one bulletin's digests, and its payloads."""
+        """Get one bulletin's digests, and its payloads."""
         start = time.perf_counter()
         found = Bulletin(requests[0].bulletin)
         got = _Fetched(found, [])
@@ -305,7 +305,7 @@ class Run:
         return digest
 
     def _payloads(self, got: _Fetched) -> None:
-        """All payloads of a bulletin, into a file without a name: whatever is in it, also where nothing is."""
+        """Store all payloads of a bulletin in a file without a name, also where nothing was found."""
         assert self._board is not None
         start = time.perf_counter()
         rows = self._board.payloads(got.found.number, 0, self._entries)
@@ -364,7 +364,7 @@ class Run:
 
 
 def requests_about(whole: Request, wanted: Wanted) -> list[Request]:
-    """What a run asks about a bulletin. It follows from what is wanted alone, never from what is found.
+    """Plan what a run asks about a bulletin. It follows from what is wanted alone, never from what is found.
 
     Without `auto` it is one digest. With it, digests are the largest; where one is too small for `capacity` messages,
     windows of equal size have twice the room for them, because messages do not lie evenly.
@@ -399,7 +399,7 @@ def requests_about(whole: Request, wanted: Wanted) -> list[Request]:
 
 
 def enough_room(count: int, most: int, windows: int) -> int:
-    """The capacity to ask for after a digest of `most` messages, one of so many windows, had `count` to hold.
+    """Return the capacity to ask for after a digest of `most` messages, one of so many windows, had `count` to hold.
 
     With it, windows are so small that the fullest of these fits if its messages lie evenly.
     """

@@ -91,7 +91,7 @@ class Liar:
 
 @dataclass(frozen=True)
 class Row:
-    """What a liar got of a protocol over many runs."""
+    """Account of what a liar got of a protocol over many runs."""
 
     protocol: str
     runs: int

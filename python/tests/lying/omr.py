@@ -97,7 +97,7 @@ class Retrieving:
         return self.seen.transcript(*made), outcome
 
     def command(self, me: Receiver) -> Hashable:
-        """What a receiver runs."""
+        """Run the receiver's command."""
         assert self.tap is not None
         asked = ["retrieve", "--server", self.tap.address, "--secret", str(me.secret_file), "--detection-key"]
         board = [] if self.board is None else ["--mode", "positions", "--board", self.board.address]
@@ -106,7 +106,7 @@ class Retrieving:
     # ---- the detector ----
 
     def digest(self) -> bytes:
-        """What the lie makes of the client's digest."""
+        """Return the client's digest as the lie has it."""
         me, other, lie = self.receivers[self._who], self.receivers[1 - self._who], self._lie
         if lie.kind in ("monomial", "key", "probe", "garbage"):
             return me.layout.forge(lie.kind, me.digest, lie.position, lie.amount, lie.rng)

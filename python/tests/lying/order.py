@@ -14,7 +14,7 @@ import pytest
 
 @contextlib.contextmanager
 def written_down(*functions: tuple[Any, str, str]) -> Iterator[list[str]]:
-    """What is called while the block runs, in order: of each function the owner, its name there, and a word for it."""
+    """List what is called while the block runs, in order: of each function the owner, its name there, a word for it."""
     events: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         for owner, name, word in functions:

@@ -85,7 +85,7 @@ class Computing:
 
 
 def said(work: Callable[[], Any]) -> Hashable:
-    """What a client has in the end: a hash of the values, or an error."""
+    """Return what a client has in the end: a hash of the values, or an error."""
     try:
         found = np.asarray(work())
     except Error as e:

@@ -35,7 +35,7 @@ class RefusedError(Exception):
 
 
 class Seen:
-    """What a server has seen of one run. `blanks` are public names that differ from client to client."""
+    """Record of all that a server has seen of one run. `blanks` are public names that differ from client to client."""
 
     def __init__(self) -> None:
         self.events: list[tuple[Any, ...]] = []
@@ -56,7 +56,7 @@ class Seen:
         return (*self.events, ("connections", *connections), ("open during decryption", self._left))
 
     def message(self, data: bytes) -> Any:
-        """What of a message is compared."""
+        """Return the part of a message that is compared: its hash, or its size."""
         for name in self.blanks:
             data = data.replace(name, b"-" * len(name))
         return hashlib.sha256(data).hexdigest()[:12] if len(data) <= _COMPARED else len(data)
