@@ -61,11 +61,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 @pytest.mark.usefixtures("folder")
 def test_from_blocks_to_blocks(capsys: pytest.CaptureFixture[str]) -> None:
-    out, err = run(capsys, "evaluate", "--keys", "k", "--round-keys", "r", "--in", "b", "--out", "e")
+    out, err = run(capsys, "evaluate", "--keys", "k", "--round-keys", "r", "--in", "b", "--overwrite", "--out", "e")
     assert err == ""
     assert out.count("bits of noise budget left") == 22
     assert "state 2 of 2, round 10" in out
-    out, _ = run(capsys, "decrypt", *WORDS, "--in", "e", "--out", "d")
+    out, _ = run(capsys, "decrypt", *WORDS, "--in", "e", "--overwrite", "--out", "d")
     assert "11.5 bits were left, measured; 10.0 by prediction" in out
     plain = np.frombuffer(Path("p").read_bytes(), np.uint8).reshape(-1, 16)
     assert Path("d").read_bytes() == library(KEY, plain, "encrypt").tobytes()
@@ -96,19 +96,19 @@ def test_a_stream(capsys: pytest.CaptureFixture[str]) -> None:
     library_made = Cipher(algorithms.AES(KEY), modes.CTR(sent.counter.to_bytes(16, "big"))).decryptor()
     assert library_made.update(sent.data) == text
     evaluate = ("evaluate", "--keys", "k", "--round-keys", "r", "--stream", "c")
-    run(capsys, *evaluate, "--out", "e")
+    run(capsys, *evaluate, "--overwrite", "--out", "e")
     words = ("decrypt", *WORDS, "--stream", "c", "--aes-key-file", "key")
-    run(capsys, *words, "--in", "e", "--out", "d")
+    run(capsys, *words, "--in", "e", "--overwrite", "--out", "d")
     assert Path("d").read_bytes() == text
     assert main(["info", "e"]) == 0
     out = printed(capsys)
     assert "66 encrypted blocks, encrypted; in 3 states" in out  # 63, and a check for each of 3 batches
     # Computed on, with each batch's check.
     run(capsys, *evaluate, "--compute", "below:97", "--out", "below")
-    run(capsys, *words, "--in", "below", "--out", "d")
+    run(capsys, *words, "--in", "below", "--overwrite", "--out", "d")
     assert Path("d").read_bytes() == bytes(b < 97 for b in text)
     run(capsys, *evaluate, "--compute", "sums", "--out", "sums")
-    run(capsys, *words, "--in", "sums", "--out", "d")
+    run(capsys, *words, "--in", "sums", "--overwrite", "--out", "d")
     x = np.frombuffer(text[:992], np.uint8).reshape(-1, 16).astype(int)
     sums = np.frombuffer(Path("d").read_bytes(), np.uint8).reshape(-1, 16)[: len(x)].astype(int)
     assert np.array_equal(sums[:, :8] + 256 * sums[:, 8:], x[:, ::2] + x[:, 1::2])
@@ -123,7 +123,7 @@ def test_streams_that_are_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     make = ("stream", "--in", "text", "--aes-key-file")
     run(capsys, *make, "key", "--out", "c")
     run(capsys, *make, "key2", "--out", "c2")
-    evaluate = ("evaluate", "--keys", "k", "--round-keys", "r", "--out", "e", "--stream")
+    evaluate = ("evaluate", "--keys", "k", "--round-keys", "r", "--overwrite", "--out", "e", "--stream")
     good = Path("c").read_bytes()
     Path("bad").write_bytes(good[:60] + bytes([good[60] ^ 1]) + good[61:])
     assert "tag is wrong" in refused(capsys, *evaluate, "bad")
@@ -138,11 +138,11 @@ def test_streams_that_are_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     other = replace(other, tag=tags.tag(other.head, other.data))
     Path("again").write_bytes(other.to_bytes())
     assert "overlap with what this key was used for" in refused(capsys, *evaluate, "again")
-    decrypt = ("decrypt", *WORDS, "--in", "e", "--out", "d")
+    decrypt = ("decrypt", *WORDS, "--in", "e", "--overwrite", "--out", "d")
     assert "another AES key" in refused(capsys, *decrypt, "--stream", "c2", "--aes-key-file", "key2")
     assert "another AES key" in refused(capsys, *decrypt, "--stream", "again", "--aes-key-file", "key")
     run(capsys, "evaluate", "--keys", "k", "--round-keys", "r", "--in", "b", "--out", "e2")
-    decrypt = ("decrypt", *WORDS, "--in", "e2", "--out", "d", "--stream", "c", "--aes-key-file", "key")
+    decrypt = ("decrypt", *WORDS, "--in", "e2", "--overwrite", "--out", "d", "--stream", "c", "--aes-key-file", "key")
     assert "it is of another stream, or of blocks" in refused(capsys, *decrypt)
     assert not Path("d").exists()
 
@@ -159,7 +159,7 @@ def process(*words: object, **more: str) -> subprocess.Popen[str]:
 
 def test_killed_and_run_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A process that gets SIGKILL goes on with the round that it was in; the result is the same."""
-    words = ("evaluate", "--keys", "k", "--round-keys", "r", "--in", "b", "--out", "e")
+    words = ("evaluate", "--keys", "k", "--round-keys", "r", "--in", "b", "--overwrite", "--out", "e")
     for at in ("state-00000-02.aes", "state-00001-04.aes"):
         one = process(*words, CLEAR_SECONDS="0.05")
         until = time.monotonic() + 60
@@ -180,12 +180,12 @@ def test_killed_and_run_again(folder: Path, capsys: pytest.CaptureFixture[str]) 
     run(capsys, *words)
     assert (folder / "e").read_bytes() == first
     plain = np.frombuffer(Path("p").read_bytes(), np.uint8).reshape(-1, 16)
-    run(capsys, "decrypt", *WORDS, "--in", "e", "--out", "d")
+    run(capsys, "decrypt", *WORDS, "--in", "e", "--overwrite", "--out", "d")
     assert Path("d").read_bytes() == library(KEY, plain, "encrypt").tobytes()
 
 
 def test_two_evaluators(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("evaluate", "--keys", "k", "--round-keys", "r", "--in", "b", "--out", "e")
+    words = ("evaluate", "--keys", "k", "--round-keys", "r", "--in", "b", "--overwrite", "--out", "e")
     one = process(*words, CLEAR_SECONDS="5")
     try:
         while not (folder / "e.run" / "task.json").exists():
@@ -199,7 +199,7 @@ def test_two_evaluators(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.usefixtures("folder")
 def test_refusals(capsys: pytest.CaptureFixture[str]) -> None:
-    evaluate = ("evaluate", "--keys", "k", "--round-keys", "r", "--out", "e")
+    evaluate = ("evaluate", "--keys", "k", "--round-keys", "r", "--overwrite", "--out", "e")
     Path("odd").write_bytes(bytes(17))
     Path("empty").touch()
     for words, text in {
@@ -209,11 +209,43 @@ def test_refusals(capsys: pytest.CaptureFixture[str]) -> None:
         (*evaluate, "--in", "b", "--compute", "primes"): "nothing that servers compute",
         ("stream", "--aes-key-file", "-", "--in", "p", "--out", "c"): "needs --ledger",
         ("stream", "--aes-key-file", "key", "--in", "empty", "--out", "c"): "empty is empty",
-        ("decrypt", *WORDS, "--in", "p", "--out", "d", "--stream", "p"): "both --stream and --aes-key-file",
+        (
+            "decrypt",
+            *WORDS,
+            "--in",
+            "p",
+            "--overwrite",
+            "--out",
+            "d",
+            "--stream",
+            "p",
+        ): "both --stream and --aes-key-file",
         (*evaluate, "--in", "p"): "no file of encrypted blocks",
         (*evaluate, "--in", "nothing"): "nothing: No such file",
-        ("evaluate", "--keys", "r", "--round-keys", "r", "--in", "b", "--out", "e"): "there are no keys in r",
-        ("evaluate", "--keys", "k", "--round-keys", "k", "--in", "b", "--out", "e"): "round key 0 is not in k",
+        (
+            "evaluate",
+            "--keys",
+            "r",
+            "--round-keys",
+            "r",
+            "--in",
+            "b",
+            "--overwrite",
+            "--out",
+            "e",
+        ): "there are no keys in r",
+        (
+            "evaluate",
+            "--keys",
+            "k",
+            "--round-keys",
+            "k",
+            "--in",
+            "b",
+            "--overwrite",
+            "--out",
+            "e",
+        ): "round key 0 is not in k",
         ("encrypt", *WORDS, "--aes-key-file", "key"): "--round-keys, where to write",
         ("encrypt", *WORDS, "--in", "p"): "--out, where to write",
         ("encrypt", *WORDS): "say what to encrypt",
@@ -222,8 +254,8 @@ def test_refusals(capsys: pytest.CaptureFixture[str]) -> None:
         ("encrypt", *WORDS, "--aes-key-file", "p", "--round-keys", "n"): "chmod 600",
         ("encrypt", *WORDS, "--aes-key-file", "s", "--round-keys", "n"): "holds no AES-128 key",
         ("encrypt", *WORDS, "--in", "p", "--out", "x", "--direction", "up"): '"up" is no direction',
-        ("decrypt", *WORDS, "--in", "p", "--out", "d"): "no file of encrypted blocks",
-        ("decrypt", *WORDS, "--in", "r/round-00.aes", "--out", "d"): "holds a round key",
+        ("decrypt", *WORDS, "--in", "p", "--overwrite", "--out", "d"): "no file of encrypted blocks",
+        ("decrypt", *WORDS, "--in", "r/round-00.aes", "--overwrite", "--out", "d"): "holds a round key",
         ("keygen", "--secret", "s", "--keys", "n", "--scheme", "clear"): "s: exists",
         ("keygen", "--secret", "n", "--keys", "k", "--scheme", "clear", "--insecure", "x"): "k is not empty",
         ("keygen", "--secret", "n", "--keys", "n2", "--scheme", "clear"): "--insecure",
@@ -241,7 +273,7 @@ def test_the_evaluator_has_no_secret(folder: Path) -> None:
     (The engine here encrypts nothing, so that its states and round keys are left out: those of real schemes are
     searched by the demo.)
     """
-    words = ("evaluate", "--keys", "k", "--round-keys", "r", "--in", "b", "--out", "e")
+    words = ("evaluate", "--keys", "k", "--round-keys", "r", "--in", "b", "--overwrite", "--out", "e")
     one = process(*words, CLEAR_SECONDS="5")
     try:
         while not (folder / "e.run" / "state-00000-00.aes").exists():
