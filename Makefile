@@ -23,7 +23,7 @@ CMAKE = $(VENV)/bin/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ni
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-cpp test-python test-hw test-install test-install-shared install uninstall test-long bench lint hw-lint format sanitize \
+.PHONY: help build demo test test-cpp test-python test-hw test-install test-install-shared install uninstall test-long attack bench lint hw-lint format sanitize \
   fuzz proto wheel sdist wheel-test clean docs
 
 help: ## list the targets
@@ -135,6 +135,12 @@ test-install: $(VENV)/.test ## the installed C++ library, from the projects in e
 
 test-install-shared: $(VENV)/.test ## the same as a shared library, and as a part of another project
 	tools/test_install.sh shared
+
+ATTACK_SECONDS ?= 3600
+
+attack: build $(VENV)/.test ## every service as a process under attack for ATTACK_SECONDS (3600); prints a table of what honest clients got
+	@$(PY) -P -c "import runpy, sys, ringforge; sys.path.append('python'); sys.argv = ['tests.attack', '$(ATTACK_SECONDS)']; \
+	  runpy.run_module('tests.attack', run_name='__main__')"
 
 # ---- the C++ library ---------------------------------------------------------------------------------
 

@@ -2,11 +2,12 @@
 # Copyright 2026 The Ringforge authors
 """Attack all services for so many seconds, and print a table in Markdown of what that cost honest clients.
 
-    python -m tests.attack SECONDS [NAME ...]
+    make attack ATTACK_SECONDS=300
 
-runs them as processes on this machine, or only those named. One attack after the other goes to all of them at once;
-honest clients of each call all the time. Whoever is not answered tries again; an answer that does not come within
-PATIENCE seconds is lost. Exit code 1 when one is lost or wrong, or a service does not end when it is told to.
+Services run as processes on this machine: all, or those that are named after the seconds. One attack after the other
+goes to all of them at once; honest clients of each call all the time. Whoever is not answered tries again; an answer
+that does not come within PATIENCE seconds is lost. Exit code 1 when one is lost or wrong, or a service does not end
+when it is told to.
 """
 
 from __future__ import annotations
