@@ -16,13 +16,15 @@ from ringforge.cli.console import console, properties, say, size_text, steps, th
 from ringforge.cli.options import Insecure, Threads, keep_secret, output_file, overwrites
 from ringforge.cli.output import ROWS, TEXT, WORK, AsJson, emit, prints, put
 from ringforge.errors import Error, ParameterError
-from ringforge.files import check_output, make_folder, removed_on_failure, writing
+from ringforge.files import make_folder, removed_on_failure, writing
 from ringforge.omr import board_cli, detect_cli
 from ringforge.omr.answers import DetectorStatus, NewReceiver, Retrieved, SearchEstimate, Shown
 from ringforge.serving.options import Plaintext, Stall, Timeout, TlsCa, TokenFile, client_token
 
 if TYPE_CHECKING:
-    from ringforge.omr.receiver import Outcome
+    from collections.abc import Sequence
+
+    from ringforge.omr.receiver import Message, Outcome
 
 #: Digests that could not be read of which a message says why.
 _SHOWN_FAILURES = 4
@@ -219,9 +221,6 @@ def retrieve(
     wanted = Wanted(mode, capacity, auto)
     if out is not None:
         make_folder(out)
-        names = ["*-*.txt"] if numbers is None else [f"{number:06}-*.txt" for number in numbers]
-        for there in sorted(path for name in names for path in out.glob(name)):
-            check_output(there)
     reader = SecretReader.load(secret)
     with contextlib.ExitStack() as stack:
         source = None
@@ -241,12 +240,10 @@ def retrieve(
     outcome = run.read()
     sent, received = connection.traffic.sent, connection.traffic.received
     if out is not None:
-        for m in outcome.messages:
-            with writing(out / f"{m.bulletin:06}-{m.entry:05}.txt") as f:
-                f.write(m.text)
+        outcome.failures.extend(_write_messages(out, outcome.messages))
     if as_json:
         emit(outcome_object(outcome, sent, received))
-        _refuse_unread(outcome)
+        _refuse_failures(outcome)
         return
     if out is None:
         for m in outcome.messages:
@@ -259,12 +256,31 @@ def retrieve(
     if dropped:
         about.print(f"{dropped} entries looked like messages and were none of yours: dropped", soft_wrap=True)
     if out is not None:
-        about.print(f"wrote {len(outcome.messages)} files into {out}", markup=False, soft_wrap=True)
-    _refuse_unread(outcome)
+        about.print(f"{len(outcome.messages)} messages are in {out}", markup=False, soft_wrap=True)
+    _refuse_failures(outcome)
 
 
-def _refuse_unread(outcome: Outcome) -> None:
-    """Says which digests could not be read, once what the others hold was given out.
+def _write_messages(out: Path, messages: Sequence[Message]) -> list[Error]:
+    """Write a file for each message; return why some could not be written.
+
+    Call it when the servers have been asked for everything: the directory holds what earlier runs decrypted, which must
+    not decide what a server is asked. A message that is there already stays as it is, so that a run may be repeated.
+    """
+    failures: list[Error] = []
+    for m in messages:
+        path = out / f"{m.bulletin:06}-{m.entry:05}.txt"
+        try:
+            if path.is_file() and not path.is_symlink() and path.read_bytes() == m.text:
+                continue
+            with writing(path) as f:
+                f.write(m.text)
+        except OSError as e:
+            failures.append(Error(f"{path} was not written: {e.strerror or e}"))
+    return failures
+
+
+def _refuse_failures(outcome: Outcome) -> None:
+    """Say which digests could not be read and which messages not written, once the others were given out.
 
     Raises:
         Error: some could not.

@@ -159,6 +159,7 @@ WAYS: dict[str, tuple[Sequence[str], str, int]] = {
     "omr": ((), "messages", 50),
     "omr, --auto": (("--auto", "--capacity", "400"), "messages", 254),
     "omr, positions": ((), "positions", 50),
+    "omr, --out": (("--out", "{folder}/messages"), "messages", 50),
 }
 
 
@@ -166,6 +167,7 @@ WAYS: dict[str, tuple[Sequence[str], str, int]] = {
 def retrieving(name: str, folder: Path, patch: Any) -> Iterator[Retrieving]:
     """One of `WAYS`, against servers that lie."""
     words, mode, capacity = WAYS[name]
+    words = [word.format(folder=folder) for word in words]
     made = Retrieving(name, folder, *words, mode=mode, capacity=capacity)
     decode = SecretReader.decode
 

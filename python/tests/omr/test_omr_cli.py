@@ -196,6 +196,16 @@ def test_retrieving(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert answer["messages"][2]["base64"] == "//4="
         run(capsys, *asked, "--out", tmp_path / "got", "--bulletins", "0..0")
         assert (tmp_path / "got" / "000000-00002.txt").read_bytes() == b"\xff\xfe"
+        # What an earlier run wrote neither keeps this one from asking nor is written over.
+        (tmp_path / "got" / "000000-00001.txt").write_bytes(b"mine")
+        (tmp_path / "got" / "000000-00002.txt").unlink()
+        told = "".join(run(capsys, *asked, "--out", tmp_path / "got", code=1))
+        assert "000000-00001.txt was not written: exists already" in told
+        assert "000000-00000.txt" not in told
+        assert (tmp_path / "got" / "000000-00002.txt").read_bytes() == b"\xff\xfe"
+        assert (tmp_path / "got" / "000000-00001.txt").read_bytes() == b"mine"
+        run(capsys, *asked, "--out", tmp_path / "got", "--overwrite")
+        assert (tmp_path / "got" / "000000-00001.txt").read_bytes() == b"\x1b[2J\nsecond line"
         told = run(capsys, *asked, "--mode", "positions", "--board", tmp_path / "board.sqlite")
         assert "4,096 payloads" in "".join(told)
         assert "3 entries are pertinent" in "".join(run(capsys, *asked, "--capacity", 2, code=1))
