@@ -22,7 +22,7 @@ from sqlalchemy import event
 from sqlalchemy.dialects import postgresql
 
 from ringforge.errors import ParameterError, StorageError
-from ringforge.serving.clock import Clock, Mark
+from ringforge.serving.clock import CARRIED, Clock, Mark, carries
 
 VERSION = 1
 
@@ -158,13 +158,19 @@ def resume_clock(connection: sa.Connection, clock: Clock) -> None:
     clocks.create(connection, checkfirst=True)
     marks = [Mark(row.boot, row.offset, row.seen) for row in connection.execute(sa.select(clocks))]
     last = connection.execute(sa.select(sa.func.max(posters.c.day))).scalar_one()
-    found = max(marks, key=lambda m: (m.boot == clock.boot, m.seen), default=None)
+    found = max((m for m in marks if m.boot != CARRIED), key=lambda m: (m.boot == clock.boot, m.seen), default=None)
     if found is None and last is not None:
         found = Mark("", 0.0, float(last) * DAY)
     known = clock.resume(found, believe_wall=True)
     today = int(clock()) // DAY
-    if not known and last is not None and last < today:
-        connection.execute(sa.update(posters).where(posters.c.day == last).values(day=today))
+    if not known and last is not None and last != today:
+        connection.execute(sa.delete(posters).where(posters.c.day != last))
+        if carries(marks, last, today):
+            connection.execute(sa.update(posters).values(day=today))
+            connection.execute(sa.delete(clocks).where(clocks.c.boot == CARRIED))
+            connection.execute(sa.insert(clocks), asdict(Mark.of_carried(today)))
+        else:
+            connection.execute(sa.delete(posters))
     if found is None or not known:
         see(connection, clock)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -20,6 +20,9 @@ from pathlib import Path
 _LARGEST = 1e12
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+#: Where a boot's name would be: the mark whose offset is the day to which a quota was carried over after a boot.
+CARRIED = "carried"
 
 
 def uptime() -> float:
@@ -59,6 +62,11 @@ class Mark:
         return json.dumps(asdict(self)).encode()
 
     @classmethod
+    def of_carried(cls, day: int) -> Mark:
+        """Return the mark that says to which day what was used has been carried over."""
+        return cls(CARRIED, float(day), 0.0)
+
+    @classmethod
     def from_json(cls, data: bytes) -> Mark | None:
         """Return the mark that JSON holds; None if it holds none."""
         try:
@@ -68,8 +76,17 @@ class Mark:
             return None
 
 
+def carries(marks: Iterable[Mark], last: int, today: int) -> bool:
+    """Return whether what was used on the last counted day counts as used today, after another boot.
+
+    Nobody can tell a machine that was off for days from one whose clock was set. So the first boot on another day gives
+    nothing back. The next one does: a machine that is off at every midnight must not refuse its clients for ever.
+    """
+    return last != today and all(mark.boot != CARRIED or int(mark.offset) != last for mark in marks)
+
+
 class Clock:
-    """Seconds since 1970 as a service counts them; they never go back, and jump only where `resume` says so.
+    """Seconds since 1970 as a service counts them; while it runs they neither go back nor jump.
 
     Args:
         wall: the wall clock, asked once. uptime, boot: of the machine.
@@ -96,9 +113,10 @@ class Clock:
         """Go on from a mark; return whether the time since then is known.
 
         Args:
-            mark: what was written down; None leaves the clock as it is. believe_wall: what to do after another boot.
-                True takes the wall clock, but nothing before the mark; False counts no more than the uptime, since the
-                machine may have been off, or not.
+            mark: what was written down; None leaves the clock as it is.
+            believe_wall: what to do after another boot, or on another machine. True takes the wall clock, which may
+                be right again after it was wrong; callers carry over what must not be given twice. False goes on from
+                the mark as if no time had passed.
         """
         if mark is None:
             return True
@@ -106,5 +124,6 @@ class Clock:
         if self.boot and mark.boot == self.boot and mark.offset + up >= mark.seen:
             self._offset = mark.offset
             return True
-        self._offset = max(self._offset, mark.seen - up) if believe_wall else mark.seen
+        if not believe_wall:
+            self._offset = mark.seen - up
         return False

@@ -18,11 +18,12 @@ import secrets
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import astuple
 from pathlib import Path
 
 from ringforge.errors import Error, FormatError, ParameterError
 from ringforge.secrecy import RawSecret
-from ringforge.serving.clock import Clock, Mark
+from ringforge.serving.clock import CARRIED, Clock, Mark, carries
 
 #: Seconds to wait for another process that writes, or for another thread.
 _BUSY_SECONDS = 5.0
@@ -123,17 +124,22 @@ class Quota(RawSecret):
         db.execute("CREATE TABLE IF NOT EXISTS clock (boot TEXT PRIMARY KEY, offset REAL NOT NULL, seen REAL NOT NULL)")
         marks = [Mark.checked(*row) for row in db.execute("SELECT boot, offset, seen FROM clock")]
         (last,) = db.execute("SELECT max(day) FROM used").fetchone()
-        if None in marks or not isinstance(last, int | None) or not -1 < (last or 0) < 1 << 32:
+        if None in marks or not isinstance(last, int | None) or not -1 < (last or 0) < 1e12 / _DAY:
             raise FormatError("its days are damaged")
-        found = max((m for m in marks if m is not None), key=lambda m: m.seen, default=None)
+        past = [m for m in marks if m is not None]
+        found = max((m for m in past if m.boot != CARRIED), key=lambda m: m.seen, default=None)
         if found is None and last is not None:  # of an earlier release
             found = Mark("", 0.0, float(last * _DAY))
-        known = self._clock.resume(found, believe_wall=True)
-        if not known and last is not None and last < self._today():
-            db.execute("DELETE FROM used WHERE day < ?", (last,))
-            db.execute("UPDATE used SET day = ?", (self._today(),))
+        known, today = self._clock.resume(found, believe_wall=True), self._today()
+        if not known and last is not None and last != today:
+            db.execute("DELETE FROM used WHERE day != ?", (last,))
+            if carries(past, last, today):
+                db.execute("UPDATE used SET day = ?", (today,))
+                db.execute("INSERT OR REPLACE INTO clock VALUES (?, ?, ?)", astuple(Mark.of_carried(today)))
+            else:
+                db.execute("DELETE FROM used")
         if found is None or not known:
-            db.execute("DELETE FROM clock")
+            db.execute("DELETE FROM clock WHERE boot != ?", (CARRIED,))
             self._seen(db)
 
     def _seen(self, db: sqlite3.Connection) -> None:

@@ -156,7 +156,41 @@ def test_after_another_boot_the_last_day_goes_on_until_midnight(tmp_path: Path, 
     quota.close()
 
 
-def test_files_without_a_time_never_go_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wrong", [0.0, YEARS, -YEARS])
+def test_a_machine_that_is_off_at_midnight_refuses_nobody_for_ever(tmp_path: Path, wrong: float) -> None:
+    """Also where its clock was wrong at one start. The first boot on another day gives nothing back, the next does."""
+    machine = Machine()
+    machine.wall += wrong
+    quota = machine.quota(tmp_path / "q")
+    spend(quota)
+    quota.close()
+    found = []
+    for step in (-wrong, 0.0, 0.0, 0.0):
+        machine.reboot(DAY, step)
+        for _ in range(2):  # a further start on the same day changes nothing
+            quota = machine.quota(tmp_path / "q")
+            found.append(left(quota))
+            quota.close()
+        quota = machine.quota(tmp_path / "q")
+        if found[-1]:
+            spend(quota)
+        quota.close()
+    assert found == [0, 0, 10, 10, 0, 0, 10, 10]
+
+
+@pytest.mark.parametrize("up", [10.0, 400 * DAY])
+@pytest.mark.parametrize("name", ["another", ""])
+def test_a_store_on_another_machine_goes_on_from_its_mark(up: float, name: str) -> None:
+    """Its uptime is not the time for which the store was away; where boots have no names, none is known."""
+    mark = Clock(lambda: 1e9, lambda: 3600.0, lambda: "this").mark()
+    for _ in range(3):
+        clock = Clock(lambda: 1e9 + 60, lambda: up, lambda: name)
+        clock.resume(mark, believe_wall=False)
+        assert clock() == 1e9
+        mark = clock.mark()
+
+
+def test_files_without_a_time_never_refill(tmp_path: Path) -> None:
     """Those of earlier releases, which also let the new table be."""
     machine = Machine()
     quota = machine.quota(tmp_path / "q")
