@@ -28,6 +28,7 @@ from registry import REASON, TARGETS, room, stored, target, written
 from ringforge import _native, bfv, bundles, delimited, files, gates, local_http, ltv, matmul, matvec, params, psi
 from ringforge.cli import info_command
 from ringforge.errors import Error
+from ringforge.files import overwriting
 from ringforge.gates import cli as gates_cli
 from ringforge.gates import formats as netlists
 from ringforge.gates import integers, storage
@@ -602,7 +603,8 @@ def psi_elements(data: bytes) -> None:
     )
     sets.small_domain(found.elements)
     assert found.own is not None
-    cells.write_rows(room() / "out.csv", found.own, range(len(found.of_rows)), None)
+    with overwriting():
+        cells.write_rows(room() / "out.csv", found.own, range(len(found.of_rows)), None)
 
 
 def _parquet() -> list[bytes]:

@@ -306,7 +306,7 @@ def test_report_counts_what_the_plan_said(run: Run) -> None:
             assert layer["operations"][name] == getattr(choice.chosen.cost.ops, name)
     for name, count in report["operations"].items():
         assert count == sum(layer["operations"][name] for layer in report["layers"])
-    table = run(words)
+    table = run(words, "--overwrite")
     for word in ("square", "total", "rotation", "device cpu"):
         assert word in table
     # Same inputs, same bits, whatever the number of threads.
@@ -319,8 +319,8 @@ def test_plan_explains(run: Run) -> None:
     short = run(words)
     for word in ("bsgs", "diagonal", "horner", "chosen", "key MiB", "at least 128 bits", "level"):
         assert word in short
-    assert len(run(words, "--explain-all")) > len(short)
-    text = run(words, "--algorithm", "horner", "--level", 5, "--memory", "1GiB", "--input-bound", 2)
+    assert len(run(words, "--explain-all", "--overwrite")) > len(short)
+    text = run(words, "--overwrite", "--algorithm", "horner", "--level", 5, "--memory", "1GiB", "--input-bound", 2)
     assert "as asked" in text
     assert matvec.Program.load("plan.json").input_bound == 2
     assert {s.algorithm for s in matvec.Program.load("plan.json").linear_steps} == {"horner"}

@@ -101,6 +101,7 @@ METHODS = {"read_bytes", "read_text", "model_validate_json", "ParseFromString", 
 
 #: Readers of what is our own, with the reason. Patterns of names below `ringforge`.
 OWN = {
+    "cli.options.log_file": "a log that it is to append to; a test has files that are none",
     "bundles.Label.bytes": "a digest that it has checked",
     "psi.clear.unwrap": "messages of tests, which the clear device alone takes",
     "lab.*": "measurements, processes, sources and results of this machine's own; tables that come with the package",

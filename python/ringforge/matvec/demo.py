@@ -249,7 +249,7 @@ def _exchange(
     """Keys once, then the images `runs` times; answers stay as they came."""
     client = Client(program, secret)
     e = Exchange(program, len(x))
-    keys, source = own / f"{name}.keys", own / f"{name}.ct"
+    keys = own / f"{name}.keys"
     clock = time.perf_counter
 
     start = clock()
@@ -268,7 +268,7 @@ def _exchange(
 
     tries: list[_Try] = []
     for number in range(runs):
-        target = own / f"{name}-{number}.results"
+        source, target = own / f"{name}-{number}.ct", own / f"{name}-{number}.results"
         t0 = clock()
         encrypted = client.encrypt(x, threads)
         t1 = clock()

@@ -40,7 +40,7 @@ import numpy.typing as npt
 from pydantic import Field, ValidationError
 
 from ringforge.errors import Error, FormatError, ParameterError
-from ringforge.files import make_folder, naming, sync, writing
+from ringforge.files import naming, sync, writing
 from ringforge.parties import Progress
 from ringforge.programs import Frozen, first_problem
 from ringforge.psi import oprf, poly
@@ -146,7 +146,8 @@ class Store:
         path = Path(path)
         made = not path.exists()
         if made:
-            make_folder(path, 0o700)
+            path.mkdir(mode=0o700)
+            sync(path.parent)
         elif not path.is_dir() or (any(path.iterdir()) and not _is_store(path)):
             raise FormatError(f"{path.name} exists and is no table: choose another directory")
         with _removed_unless_done(path if made else None), _locked(path), _new_state(path) as (directory, finish):

@@ -253,9 +253,9 @@ def matrices(name: str, folder: Path, patch: Any) -> Iterator[Computing]:
         keys = ("--secret", f"{who}.key", "--public", f"{who}.public", "--eval-keys", f"{who}.eval")
         go("keygen", "--program", "p.json", *keys, *reason)
         for matrix in "AB":
-            data = ("--name", matrix, "--in", f"{matrix}{who}.npy", "--out", f"{matrix}.ct")
+            data = ("--name", matrix, "--in", f"{matrix}{who}.npy", "--out", f"{matrix}{who}.ct")
             go("encrypt", "--program", "p.json", "--secret", f"{who}.key", *data, *reason)
-        inputs = ("--in", "A=A.ct", "--in", "B=B.ct", "--out", f"{who}.ct")
+        inputs = ("--in", f"A=A{who}.ct", "--in", f"B=B{who}.ct", "--out", f"{who}.ct")
         go("multiply", "--program", "p.json", "--keys", f"{who}.eval", *inputs)
     from ringforge.matmul.program import Program
 
@@ -268,14 +268,14 @@ def matrices(name: str, folder: Path, patch: Any) -> Iterator[Computing]:
         assert made.tap is not None
         who, port = made._who, str(made.tap.port)
         key = ("--program", "p.json", "--secret", f"{who}.key", *reason)
-        go("encrypt", *key, "--name", "A", "--in", f"A{who}.npy", "--out", "A.ct")
+        go("encrypt", *key, "--name", "A", "--in", f"A{who}.npy", "--out", "A.ct", "--overwrite")
         printing("matmul", "send", "--port", port, "--in", "A=A.ct")
-        fetched = printing("matmul", "fetch", "--port", port, "--out", "c.ct")
+        fetched = printing("matmul", "fetch", "--port", port, "--out", "c.ct", "--overwrite")
         assert isinstance(fetched, tuple)
         if fetched[0]:
             return fetched
         made.decrypting()
-        outcome = printing("matmul", "decrypt", *key, "--in", "c.ct", "--out", "c.npy")
+        outcome = printing("matmul", "decrypt", *key, "--in", "c.ct", "--out", "c.npy", "--overwrite")
         assert isinstance(outcome, tuple)
         return outcome if outcome[0] else hashlib.sha256(Path("c.npy").read_bytes()).hexdigest()[:16]
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ringforge.errors import Error
+from ringforge.files import overwriting
 from ringforge.omr.detector_client import Connection
 from ringforge.omr.reading import SecretReader
 from ringforge.omr.steps import Request
@@ -30,7 +31,7 @@ PROTOCOLS: dict[str, Callable[..., contextlib.AbstractContextManager[Any]]] = {
 
 
 def attacked(name: str, folder: Path, runs: int) -> Row:
-    with pytest.MonkeyPatch.context() as patch, PROTOCOLS[name](name, folder, patch) as protocol:
+    with pytest.MonkeyPatch.context() as patch, overwriting(), PROTOCOLS[name](name, folder, patch) as protocol:
         built_once(patch)
         return attack(protocol, runs)
 

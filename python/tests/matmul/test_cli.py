@@ -125,7 +125,7 @@ def test_multiply_reports(here: Path, run: Run) -> None:  # noqa: ARG001
     report = result_of(run(f"{words} --out again.ct --json"))
     assert report["operations"]["key_switch"] > 0
     assert report["params"] == "matmul-a"
-    text = run(f"{words} --out result=again.ct --threads 2")
+    text = run(f"{words} --out result=again.ct --threads 2 --overwrite")
     assert "key switch" in text
     assert "2 threads" in text
 

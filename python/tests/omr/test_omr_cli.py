@@ -151,7 +151,7 @@ def test_keys_addresses_and_what_info_says_of_them(tmp_path: Path, capsys: pytes
     assert secret.stat().st_mode & 0o777 == 0o600
     assert found["detection_key_bytes"] == key.stat().st_size
     assert run(capsys, "address", "--secret", secret)[0].strip() == address.read_text().strip() == found["address"]
-    assert "exists; a new key would lose it" in run(capsys, *words, "--insecure", "tests", code=1)[1]
+    assert "exists already" in run(capsys, *words, "--insecure", "tests", code=1)[1]
     assert "never replaced" in run(capsys, "address", "--secret", secret, "--out", secret, code=1)[1]
     for path in (secret, key):
         assert main(["info", str(path)]) == 0

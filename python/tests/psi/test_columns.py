@@ -143,8 +143,9 @@ def test_line_ends_in_cells_make_no_rows(tmp_path: Path, separator: str) -> None
     with out.open() as f:  # line ends of every kind, as spreadsheets take them
         rows = list(csv.reader(f, delimiter=separator))
     assert [r[0] for r in rows] == ["E-mail", "bob", "ann", "eve"]
-    write_rows(out, found.own, [0, 1], None, secret=True)
-    again = read_elements(out, wanted=MAIL, keep=True)
+    rest = tmp_path / "rest.csv"
+    write_rows(rest, found.own, [0, 1], None, private=True)
+    again = read_elements(rest, wanted=MAIL, keep=True)
     assert again.own is not None
     assert list(again.own.texts([0, 1])) == [["bob", "x\ry"], ["ann", "z\r"]], "--rest can be asked again"
 
@@ -317,8 +318,9 @@ def test_parquet_of_a_spreadsheet(tmp_path: Path) -> None:
     found = read_elements(written(tmp_path, SHEET), wanted=MAIL, keep=True)
     assert found.own is not None
     for rows in ([1, 4], []):
-        write_rows(tmp_path / "out.parquet", found.own, rows, ["x"] * len(rows))
-        assert parquet.read_table(tmp_path / "out.parquet").num_rows == len(rows)
+        out = tmp_path / f"{len(rows)}.parquet"
+        write_rows(out, found.own, rows, ["x"] * len(rows))
+        assert parquet.read_table(out).num_rows == len(rows)
     twice = read_elements(written(tmp_path, "x,x\na,b\n"), wanted=Wanted((1,)), keep=True)
     assert twice.own is not None
     with pytest.raises(ParameterError, match="two columns have one name"):

@@ -134,7 +134,8 @@ def test_what_query_refuses_early(refused: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x")
     nobody = "127.0.0.1:1"
     csv = query(nobody, "--set", "mine.csv", "--column", "mail")
-    assert "both name the file mine.csv" in refused(*csv, "--out", "mine.csv")
+    assert "exists already" in refused(*csv, "--out", "mine.csv")
+    assert "both name the file mine.csv" in refused(*csv, "--out", "mine.csv", "--overwrite")
     assert "both name the file a.csv" in refused(*csv, "--out", "a.csv", "--rest", "a.csv")
     assert "ends in .csv" in refused(*csv, "--rest", "rest.txt")
     assert "ends in .txt or .jsonl" in refused(*query(nobody, "--set", "mine.txt", "--rest", "rest.csv"))
@@ -157,7 +158,7 @@ def test_a_match_has_one_line(run: Run, refused: Run, tmp_path: Path, kind: str)
     with real(server, tmp_path) as shop:
         there = query(shop.address, "--set", "mine.jsonl", "--out", f"out.{kind}")
         run(*there, error="2 of 2")
-        assert "holds a line break" in refused(*there, "--rest", "rest.txt")
+        assert "holds a line break" in refused(*there, "--overwrite", "--rest", "rest.txt")
     out = (tmp_path / f"out.{kind}").read_bytes().decode()
     if kind == "txt":
         assert out == "bob\tgold\\nmallory\\tgold\\rx\\u2028\\u202ey\ntwo\\nlines\\tof\\r\tb\n"
