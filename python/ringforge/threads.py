@@ -10,7 +10,6 @@ holds a lock.
 from __future__ import annotations
 
 import _thread
-import contextlib
 from collections import deque
 from collections.abc import Callable
 
@@ -48,5 +47,12 @@ def _run() -> None:
             function = _todo.popleft()
         except IndexError:
             return
-        with contextlib.suppress(Exception):
+        # Nothing here may need memory between the two: the function would be lost.
+        try:
             function()
+        except MemoryError as e:
+            if e.__traceback__ is not None and e.__traceback__.tb_next is None:  # it has not begun
+                _todo.appendleft(function)
+                return
+        except Exception:  # it has handlers for its own errors
+            pass

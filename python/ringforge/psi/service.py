@@ -95,8 +95,9 @@ class Service(service.Service):
     # ---- what calls have in common -----------------------------------------------------------------
 
     def check(self, client: bytes) -> None:
-        """Count what a client has left, as every client's first call does."""
-        self._quota.left(client)
+        """See whether what clients ask for can be counted."""
+        del client
+        self._quota.check()
 
     def reload(self) -> None:
         """Takes a newer state of the table, if there is one; sessions that are open keep theirs.
@@ -167,13 +168,13 @@ class Service(service.Service):
 
     def _serve_open(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
         what, state = "evaluation keys", self._state
-        size = state.plan.key_bytes
+        size, room = state.plan.key_bytes, state.plan.request_bytes + state.plan.reply_bytes
         with self.sessions.opening(call.client) as keep:
             with call.moving():
                 head = header(requests, what, "the table's name and the size")
                 self._check_table(head.table, state.table)
                 self._check_size(head.total_bytes, size, what)
-                arriving = self.memory.reserve(size, what, call.client, call.give_up)
+                arriving = self.memory.reserve(size, what, call.client, call.give_up, room)
                 try:
                     data = framing.assemble(requests, size, what)
                     ticket = self._open_turns.enter(call.client)
@@ -186,7 +187,7 @@ class Service(service.Service):
             del data, compute
             session = yield from working(work, pb.OpenReply())
             arriving()  # before the thread's end does
-            held = self.memory.reserve(session.bytes, what, call.client)
+            held = self.memory.reserve(session.bytes, what, call.client, room=room)
             name = keep(session, held)
             held.give_up = functools.partial(self.sessions.evict, name)
             call.notes["bytes"] = size

@@ -5,7 +5,7 @@
 It asks for no token, since probes have none, and tells nothing but whether calls are taken. So that strangers gain
 nothing by it, few such calls go on at a time, beside those of clients, and each must send its message in time. When
 there are too many, the one that has waited for its peer the longest is ended: a check that sends its message at once is
-answered at once, and no number of silent streams keeps it out.
+answered at once, and no number of silent streams keeps it out. Watches that were answered go next, the oldest first.
 """
 
 from __future__ import annotations
@@ -33,26 +33,40 @@ _Serving = pb.HealthCheckResponse.ServingStatus
 
 
 class _Places:
-    """Calls under way. One that waits for its peer, to send or take a message, goes when another needs the place."""
+    """Calls under way. One that waits for its peer, to send or take a message, goes when another needs the place.
 
-    def __init__(self, most: int, sending_seconds: float) -> None:
-        self._most, self._sending, self._lock = most, sending_seconds, threading.Lock()
+    Args:
+        displaced: called when one that has been answered has lost its place, which `has` tells it; None keeps these.
+    """
+
+    def __init__(self, most: int, sending_seconds: float, displaced: Callable[[], None] | None = None) -> None:
+        self._most, self._sending, self._displaced = most, sending_seconds, displaced
+        self._lock = threading.Lock()
         self._waiting: dict[Any, float] = {}  # when each may be ended, in the order in which they came
 
     def enter(self, context: Any) -> bool:
         """Takes a place, another's if need be; says whether there was one."""
         with self._lock:
-            gone = None
+            gone, answered = None, False
             if len(self._waiting) >= self._most:
                 now = time.monotonic()
                 gone = next((c for c, at in self._waiting.items() if at <= now), None)
+                if gone is None and self._displaced is not None:
+                    gone = next((c for c, at in self._waiting.items() if at == math.inf), None)
                 if gone is None:
                     return False
-                del self._waiting[gone]
+                answered = self._waiting.pop(gone) == math.inf
             self._waiting[context] = 0.0
-        if gone is not None:
+        if answered and self._displaced is not None:
+            self._displaced()
+        elif gone is not None:
             gone.cancel()
         return True
+
+    def has(self, context: Any) -> bool:
+        """Whether the call still has its place."""
+        with self._lock:
+            return context in self._waiting
 
     def waiting(self, context: Any, waits: bool) -> None:
         """The call waits for its peer to take a message from now on, or no longer."""
@@ -80,12 +94,15 @@ class Health:
         self._serving = True
         self._deadlines = Deadlines()
         self._checks = _Places(MOST_CHECKS, 0.0)
-        self._watches = _Places(MOST_WATCHES, 1.0)
+        self._watches = _Places(MOST_WATCHES, 1.0, self._look_again)
 
     def stop(self) -> None:
         """No calls are taken from now on; whoever watches hears it."""
+        self._serving = False
+        self._look_again()
+
+    def _look_again(self) -> None:
         with self._changed:
-            self._serving = False
             self._changed.notify_all()
 
     def handlers(self) -> grpc.GenericRpcHandler:
@@ -136,14 +153,15 @@ class Health:
 
         def leave() -> None:
             gone.set()
-            with self._changed:
-                self._changed.notify_all()
+            self._look_again()
 
         if not context.add_callback(leave):
             return
         told = None
         while not gone.is_set():
             with self._changed:
+                if not self._watches.has(context):
+                    context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "another watch has taken the place: watch again")
                 now = _Serving.SERVICE_UNKNOWN
                 if name in self._names:
                     now = _Serving.SERVING if self._serving else _Serving.NOT_SERVING

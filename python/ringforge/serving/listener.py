@@ -113,7 +113,15 @@ class Running:
             )
         # For the look at the front door: the same server, without TLS, which would need a name that it is known by.
         self._inside = f"unix-abstract:ringforge-{os.getpid()}-{secrets.token_hex(16)}"
-        self._grpc.add_insecure_port(self._inside)
+        try:
+            opened = self._grpc.add_insecure_port(self._inside)
+        except RuntimeError:
+            opened = 0
+        if not opened:
+            raise Error(
+                "cannot open an abstract Unix socket, by which a service looks whether it answers: allow it where "
+                "this process runs (profiles of AppArmor or SELinux, seccomp, RestrictAddressFamilies=AF_UNIX)"
+            )
         before = set(threading.enumerate())
         self._grpc.start()
         self._serving = [t for t in threading.enumerate() if t not in before and t.name.endswith("(_serve)")]

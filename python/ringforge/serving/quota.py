@@ -206,6 +206,15 @@ class Quota(RawSecret):
             ).fetchall()
         return {str(kind): (min(int(total), (1 << 63) - 1), int(clients)) for kind, total, clients in rows}
 
+    def check(self) -> None:
+        """See whether anything can be counted now, without counting.
+
+        Raises:
+            QuotaFileError: it cannot.
+        """
+        with self._working(), self._begun():
+            pass
+
     def charge(self, client: bytes, kind: str, count: int) -> None:
         """Counts what is about to be done.
 

@@ -20,7 +20,7 @@ from typing import Any
 import grpc
 from grpc_health.v1 import health_pb2 as _health_pb2
 
-from ringforge.errors import Error, FormatError
+from ringforge.errors import Error, FormatError, StorageError
 from ringforge.serving import framing
 from ringforge.serving.access import Tokens
 from ringforge.serving.calls import PROBE_KEY, Call, Door, Log, Names
@@ -75,6 +75,7 @@ class Service(abc.ABC):
         self._door = Door(limits, names, tokens, self._log, self.meter)
         self._threads = Threads()
         self._ready_turns = Turns(limits.calls)
+        self._checking = False  # a check for the look at the front door is under way
         self._quotas_read: tuple[float, dict[str, Asked]] = (-1e9, {})
         self._disks_read: tuple[float, dict[str, Use]] = (-1e9, {})
 
@@ -102,15 +103,26 @@ class Service(abc.ABC):
         return grpc.method_handlers_generic_handler(self._name, made)
 
     def _serve_ready(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
-        """Do what a small call of a client does: be let in, send a message, count, compute in turn, answer."""
+        """Do what a small call of a client does: be let in, send a message, count, compute in turn, answer.
+
+        A service is not mute while its check waits, for a file that others have locked: the look hears that after half
+        of its time.
+        """
         only(requests, "HealthCheckRequest")
+        until = time.monotonic() + min(self.limits.stall_seconds, call.context.time_remaining()) / 2
 
         def compute(_: Callable[[float], bool]) -> None:
-            self.check(call.client)
+            self._checking = True
+            try:
+                self.check(call.client)
+            finally:
+                self._checking = False
 
         work = Work(self._threads, call, self._ready_turns, self._ready_turns.enter(call.client), compute)
         while not work.done:
-            work.step(self.limits.stall_seconds)
+            left = until - time.monotonic()
+            if work.step(max(left, 0.05)) is None and not work.done and self._checking and left <= 0:
+                raise StorageError("the files that every call needs are in use by others: try again later")
         yield health_pb2.HealthCheckResponse(status=health_pb2.HealthCheckResponse.SERVING)
 
     def check(self, client: bytes) -> None:  # noqa: B027, for services that count nothing

@@ -53,10 +53,11 @@ class Reserved:
     """Bytes set aside for a client; called, it gives them back, once.
 
     give_up: ends what they are held for, when another client has less and needs them.
+    room: bytes of work that must fit beside them for as long as they are kept; 0 if they are for work themselves.
     """
 
-    def __init__(self, memory: Memory, client: bytes, count: int, give_up: GiveUp) -> None:
-        self._memory, self.client, self.count, self.give_up = memory, client, count, give_up
+    def __init__(self, memory: Memory, client: bytes, count: int, give_up: GiveUp, room: int = 0) -> None:
+        self._memory, self.client, self.count, self.give_up, self.room = memory, client, count, give_up, room
         self.asked = False
 
     def __call__(self) -> None:
@@ -69,6 +70,10 @@ class Memory:
     Whoever needs some when all are taken gets them from the client that holds the most, as long as that one keeps more
     than who needs them has: its idle sessions are closed, then its calls are ended. When all hold as little as that,
     sessions that were idle for `TURN_SECONDS` go, the longest idle first.
+
+    Keys stay when the work with them has ended, so they never take all: what is kept leaves room for one piece of work,
+    the largest that any of it needs. So work is refused only while other work is under way, and keys that would fill
+    that room are refused, or take the place of others' keys.
     """
 
     def __init__(self, limit: int) -> None:
@@ -83,32 +88,36 @@ class Memory:
         with self._changed:
             return self._used
 
-    def reserve(self, count: int, what: str, client: bytes = b"", give_up: GiveUp = _keep) -> Reserved:
+    def reserve(self, count: int, what: str, client: bytes = b"", give_up: GiveUp = _keep, room: int = 0) -> Reserved:
         """Set bytes aside; returns what gives them back, once.
 
         Args:
             what: they are for, in messages. client: whose. give_up: ends what they are held for.
+            room: of what stays when a call has ended, as keys do: bytes of the work that is to fit beside it.
 
         Raises:
             BusyError: there are not as many left, and no other client has more than its share.
         """
-        reserved, tried, until = Reserved(self, client, count, give_up), set[int](), 0.0
+        reserved, tried, until = Reserved(self, client, count, give_up, room), set[int](), 0.0
         while True:
             with self._changed:
-                if self._used + count <= self.limit:
+                if self._fits(reserved, [*self._held.values()]):
                     self._used += count
                     self._held[id(reserved)] = reserved
                     return reserved
-                coming = sum(h.count for h in self._held.values() if h.asked)
-                found = None if self._used - coming + count <= self.limit else self._victim(client, count, tried)
+                coming = any(h.asked for h in self._held.values())
+                enough = self._fits(reserved, [h for h in self._held.values() if not h.asked])
+                found = None if enough else self._victim(reserved, tried)
                 if found is None:
                     until = until or time.monotonic() + _GIVEN_SECONDS
                     if coming and self._changed.wait(until - time.monotonic()):
                         continue
+                    free = max(h.room for h in (*self._held.values(), reserved))
+                    beside = f", and {size_text(free)} stay free for queries" if room else ""
                     raise BusyError(
                         f"{what} of {size_text(count)} do not fit into the server's memory now: "
-                        f"{size_text(self._used)} of {size_text(self.limit)} are taken by other clients: try again "
-                        "later, or give the server a larger --memory"
+                        f"{size_text(self._used)} of {size_text(self.limit)} are taken by other clients{beside}: try "
+                        "again later, or give the server a larger --memory"
                     )
                 victim, idle_seconds = found
                 tried.add(id(victim))
@@ -117,9 +126,18 @@ class Memory:
             with self._changed:
                 victim.asked = given and id(victim) in self._held
 
-    def _victim(self, client: bytes, count: int, tried: set[int]) -> tuple[Reserved, float] | None:
+    def _kept_fits(self, new: Reserved, held: list[Reserved]) -> bool:
+        """Whether work still has its room when this is kept beside what is."""
+        kept = [h for h in (*held, new) if h.room]
+        return not new.room or sum(h.count for h in kept) + max(h.room for h in kept) <= self.limit
+
+    def _fits(self, new: Reserved, held: list[Reserved]) -> bool:
+        return sum(h.count for h in held) + new.count <= self.limit and self._kept_fits(new, held)
+
+    def _victim(self, new: Reserved, tried: set[int]) -> tuple[Reserved, float] | None:
         """What is to be given up next, and how long it must have been idle."""
-        have: dict[bytes, int] = {}
+        client, count, have = new.client, new.count, dict[bytes, int]()
+        only_kept = not self._kept_fits(new, [h for h in self._held.values() if not h.asked])
         for h in self._held.values():
             if not h.asked:
                 have[h.client] = have.get(h.client, 0) + h.count
@@ -127,7 +145,7 @@ class Memory:
         for whose in sorted(have, key=lambda c: -have[c]):
             if have[whose] >= mine + count:
                 for h in self._held.values():
-                    if h.client == whose and not h.asked and id(h) not in tried:
+                    if h.client == whose and not h.asked and id(h) not in tried and (h.room or not only_kept):
                         return h, 0.0 if have[whose] > mine + count else TURN_SECONDS
         return None
 

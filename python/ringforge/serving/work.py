@@ -94,8 +94,8 @@ class Work:
 
     def run(self) -> None:
         """Waits and computes, in a thread of its own."""
-        start = time.monotonic()
         try:
+            start = time.monotonic()  # may find no memory, as all that follows: the turn is given up all the same
             if not self._turns.wait(self._ticket, self._call.going_on):
                 raise GoneError
             self._call.notes["waited"] = time.monotonic() - start

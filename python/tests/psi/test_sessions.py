@@ -88,12 +88,8 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
         Connection(loop.address, timeout=60) as c,
     ):
         session = c.open_session(loop.table, keys())
-        second = c.open_session(loop.table, keys())
-        with pytest.raises(BusyError, match="do not fit into the server's memory now"):
+        with pytest.raises(BusyError, match=r"do not fit into the server's memory now.* stay free for queries"):
             c.open_session(loop.table, keys())
-        with pytest.raises(BusyError, match="a request and its reply"):
-            c.query(loop.table, session, request(), REPLY_BYTES)
-        c.close_session(second)
         assert c.query(loop.table, session, request(), REPLY_BYTES) == reply_to(keys(), request())
         assert loop.service.memory.used == KEY_BYTES
 

@@ -17,7 +17,7 @@ from ringforge.serving.limits import Limits
 from ringforge.serving.sessions import TURN_SECONDS, BusyError, Memory, Sessions, Turns, share
 from tests.psi import loopback
 from tests.psi.hostile import Hostile, framed
-from tests.psi.loopback import KEY_BYTES, REPLY_BYTES, REQUEST_BYTES, exchange, keys, request, wait_for
+from tests.psi.loopback import KEY_BYTES, REPLY_BYTES, REQUEST_BYTES, exchange, keys, reply_to, request, wait_for
 
 HONEST = "token-of-the-honest-one"
 
@@ -52,11 +52,9 @@ def test_idle_sessions_of_many_tokens_leave_one_for_the_honest(tmp_path: Path, c
 
 
 def test_keys_on_their_way_keep_nobody_out(tmp_path: Path) -> None:
-    """All places, and all memory but the room for one client, are taken by keys that never come."""
-    each, room = 4, KEY_BYTES + REQUEST_BYTES + REPLY_BYTES
-    limits = Limits(
-        sessions=16, sessions_each=each, memory=16 * KEY_BYTES + room // 4, stall_seconds=600, grace_seconds=0
-    )
+    """All places, and all memory but the room for one query, are taken by keys that never come."""
+    each, room = 4, REQUEST_BYTES + REPLY_BYTES
+    limits = Limits(sessions=16, sessions_each=each, memory=16 * KEY_BYTES + room, stall_seconds=600, grace_seconds=0)
     with (
         loopback.loop(tmp_path, limits, tokens=Tokens([*hostile(4), HONEST])) as loop,
         contextlib.ExitStack() as held,
@@ -131,6 +129,51 @@ def test_more_clients_than_sessions_take_turns() -> None:
         with sessions.opening(b"e") as keep:
             keep(b"e", lambda: None)
         assert freed == [b"b"], "what is in use stays"
+
+
+def test_clients_with_one_session_each_are_all_served(tmp_path: Path) -> None:
+    """Keys of all of them, and half a query beside them, would fill the memory: then no query would ever fit."""
+    now, tokens = [0.0], hostile(4)
+    limits = Limits(memory=4 * KEY_BYTES + (REQUEST_BYTES + REPLY_BYTES) // 2, grace_seconds=0)
+    with (
+        loopback.loop(tmp_path, limits, tokens=Tokens(tokens)) as loop,
+        contextlib.ExitStack() as held,
+    ):
+        loop.service.sessions._clock = lambda: now[0]
+        clients = [held.enter_context(Connection(loop.address, timeout=60, token=token)) for token in tokens]
+        sessions: list[bytes | None] = []
+        for c in clients:
+            try:
+                sessions.append(c.open_session(loop.table, keys()))
+            except BusyError:
+                sessions.append(None)
+        refused = sessions.count(None)
+        for _ in range(2):
+            for i, c in enumerate(clients):
+                now[0] += TURN_SECONDS / 3 + 1  # whoever rested meanwhile makes room
+                session = sessions[i]
+                try:
+                    if session is None:
+                        raise MissingKeyError
+                    reply = c.query(loop.table, session, request(i), REPLY_BYTES)
+                except MissingKeyError:
+                    sessions[i] = session = c.open_session(loop.table, keys())
+                    reply = c.query(loop.table, session, request(i), REPLY_BYTES)
+                assert reply == reply_to(keys(), request(i))
+        assert refused == 1, "the fourth would have taken the room of queries"
+
+
+def test_what_is_kept_leaves_room_for_the_largest_work() -> None:
+    memory = Memory(10)
+    memory.reserve(3, "keys", b"a", room=2)
+    memory.reserve(3, "keys", b"b", room=4)
+    with pytest.raises(BusyError, match="4 bytes stay free for queries"):
+        memory.reserve(1, "keys", b"c", room=1)
+    work = memory.reserve(4, "a request", b"a")
+    with pytest.raises(BusyError, match="a request of 1 bytes"):
+        memory.reserve(1, "a request", b"b")
+    work()
+    memory.reserve(4, "a request", b"b")
 
 
 def test_memory_comes_from_who_has_most() -> None:

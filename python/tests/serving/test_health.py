@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,28 +81,24 @@ def test_garbage(channel: Any) -> None:
 
 
 def test_watchers_are_few_and_leave_room(running: Loop) -> None:
-    """All places taken, from several connections: one more is refused, clients are served, who leaves gives room."""
+    """All places taken and read, from several connections: one more takes the oldest's, clients are served."""
     held = []
     channels = [grpc.insecure_channel(running.address, [("grpc.use_local_subchannel_pool", 1)]) for _ in range(4)]
     for i in range(health.MOST_WATCHES):
         watching = stub(channels[i % 4]).Watch(pb.HealthCheckRequest(), timeout=120)
         assert next(watching).status == SERVING
         held.append(watching)
-    with pytest.raises(grpc.RpcError) as refused:
-        next(stub(channels[0]).Watch(pb.HealthCheckRequest(), timeout=30))
-    assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    wait_for(lambda: all(at == math.inf for at in running.service.health._watches._waiting.values()))
+    more = stub(channels[0]).Watch(pb.HealthCheckRequest(), timeout=120)
+    assert next(more).status == SERVING
+    with pytest.raises(grpc.RpcError, match="watch again") as displaced:
+        next(held[0])
+    assert displaced.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
     assert stub(channels[0]).Check(pb.HealthCheckRequest(), timeout=30).status == SERVING
     exchange(running)
-    held.pop().cancel()
-
-    def room() -> bool:
-        try:
-            more = stub(channels[0]).Watch(pb.HealthCheckRequest(), timeout=30)
-            return bool(next(more).status == SERVING)
-        except grpc.RpcError:
-            return False
-
-    wait_for(room)
+    running.service.health.stop()
+    for watching in (*held[1:], more):
+        assert [m.status for m in watching] == [NOT_SERVING], "the others keep their places"
     for channel in channels:
         channel.close()
 

@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 import _thread
+import functools
 import json
 import os
 import resource
+import secrets
 import socket
 import subprocess
 import sys
@@ -89,6 +91,30 @@ def test_what_found_no_thread_is_done_later(monkeypatch: pytest.MonkeyPatch) -> 
         wait_for(lambda n=number: f"late {n}" in done)  # type: ignore[misc]
     threads.spawn(lambda: done.append("at once"))
     wait_for(lambda: "at once" in done)
+
+
+def test_what_found_no_memory_for_its_beginning_is_done_later() -> None:
+    """The call of a function fails before its first line: it is kept, and done when there is memory."""
+    sizes, done = [1, sys.maxsize], threading.Event()
+
+    class Size:
+        def __index__(self) -> int:
+            if len(sizes) == 1:
+                done.set()
+            return sizes.pop()
+
+    threads.spawn(functools.partial(bytearray, Size()))  # type: ignore[arg-type]
+    wait_for(lambda: len(sizes) == 1 and len(threads._todo) == 1)
+    threads.retry()
+    assert done.wait(60)
+
+
+def test_without_an_abstract_socket_the_remedy_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secrets, "token_hex", lambda count: "0" * count)
+    with socket.socket(socket.AF_UNIX) as taken:
+        taken.bind(f"\0ringforge-{os.getpid()}-{secrets.token_hex(16)}")
+        with pytest.raises(Error, match=r"abstract Unix socket.*RestrictAddressFamilies"), loopback.loop(tmp_path):
+            pass
 
 
 def test_the_end_of_the_thread_that_takes_calls_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import sqlite3
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from ringforge.serving import frontdoor, health, web
 from ringforge.serving.access import Tokens
 from ringforge.serving.calls import PROBE_KEY
 from ringforge.serving.limits import Limits
+from ringforge.serving.quota import QuotaFileError
 from ringforge.serving.service import READY
 from tests.psi import loopback
 from tests.psi.hostile import Hostile
@@ -96,6 +99,47 @@ def test_ready_needs_what_a_call_needs(tmp_path: Path, monkeypatch: pytest.Monke
         service.loop.quota.close()
         answer = service.ask("/readyz")
         assert (answer.status, answer.body) == (503, b"a call was not served: UNAVAILABLE\n")
+
+
+def test_a_locked_quota_file_makes_no_service_mute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process has the file while many calls would count: not ready, until it gives it back, and never mute."""
+    monkeypatch.setattr(frontdoor, "LOOK_SECONDS", 2.0)
+    monkeypatch.setattr(frontdoor, "_FRESH_SECONDS", 0.0)
+    with loopback.loop(tmp_path) as loop, contextlib.ExitStack() as held:
+        assert loop.running.door.seen().ready
+        over, mute = threading.Event(), threading.Event()
+
+        def charge() -> None:
+            while not over.is_set():
+                with contextlib.suppress(QuotaFileError):
+                    loop.quota.charge(b"x" * 16, "prf", 1)
+
+        other = held.enter_context(contextlib.closing(sqlite3.connect(tmp_path / "quota.sqlite", isolation_level=None)))
+        other.execute("BEGIN IMMEDIATE")
+        threads = [threading.Thread(target=charge) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        try:
+            wait_for(loop.quota._lock.locked)
+            watched = threading.Event()
+            looked, seen = loop.running.door._look, list[frontdoor.Seen]()
+
+            def look(seconds: float) -> frontdoor.Seen:
+                seen.append(looked(seconds))
+                if len(seen) > frontdoor._MUTE:
+                    watched.set()
+                return seen[-1]
+
+            monkeypatch.setattr(loop.running.door, "_look", look)
+            loop.running.door.watch(watched, mute.set, every=0.01)
+            assert not mute.is_set(), seen
+            assert not any(s.ready for s in seen)
+        finally:
+            over.set()
+            other.execute("ROLLBACK")
+            for thread in threads:
+                thread.join()
+        wait_for(lambda: loop.running.door.seen().ready)
 
 
 def test_ready_is_asked_with_tokens_and_by_nobody_else(tmp_path: Path) -> None:
