@@ -116,6 +116,9 @@ class Depot(depot.Depot[Job]):
 
     def __init__(self, path: str | Path, clock: Clock | None = None) -> None:
         super().__init__(path, "server of AES", clock)
+        for found in self.path.glob("*/jobs/*.input"):  # of a process that was killed before it had taken the request
+            if not found.with_suffix(".json").exists():
+                found.unlink(missing_ok=True)
 
     def read_job(self, client: str, values: dict[str, Any]) -> Job:
         return Job(client, Request(**values.pop("request")), **values)

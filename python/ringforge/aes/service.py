@@ -184,14 +184,11 @@ class Service(JobService):
                         f"this server holds {alike} sets of {wanted.kind} of this client, of {self._kept.sets_each} "
                         "that it takes: drop one with `ringforge aes drop`, or ask its operator for more"
                     )
-                self._room(client, wanted.bytes)
+                self._make_room(client, wanted.bytes)
                 self._depot.announce(client, wanted)
             self._depot.used(client, wanted.name)
             missing = self._depot.missing(client, wanted)
         yield pb.OfferReply(set=bytes.fromhex(wanted.name), missing=missing)
-
-    def _room(self, client: str, size: int) -> None:
-        self._make_room(client, size, sum(self._arriving.values()), "the server")
 
     def _serve_put_file(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
         client = call.client.hex()
@@ -214,23 +211,6 @@ class Service(JobService):
                     if wanted.kind == wire.ROUND_KEYS and not self._depot.missing(client, wanted):
                         self._belong(client, wanted)
         yield pb.PutFileReply(name=part.name)
-
-    @contextlib.contextmanager
-    def _incoming(self, client: str, size: int) -> Iterator[Path]:
-        """A file for what arrives, counted as if it were there already.
-
-        Raises:
-            BusyError: there is no room for it.
-        """
-        with self._changing:
-            self._room(client, size)
-            self._arriving[client] = self._arriving.get(client, 0) + size
-        try:
-            with self._depot.arriving() as path:
-                yield path
-        finally:
-            with self._changing:
-                self._arriving[client] -= size
 
     def _check(self, kind: str, name: str, path: Path) -> None:
         """Reads a file that has come.
@@ -304,9 +284,9 @@ class Service(JobService):
                     f"{request.kind} of {size_text(request.bytes)}: this server takes {blocks:,} blocks at a time, "
                     f"{size_text(most)} at the most: send them in parts"
                 )
-            keys = self._depot.complete(client, request.round_keys, wire.ROUND_KEYS)
-            self._depot.complete(client, request.evaluation, wire.EVALUATION)
-            with self._incoming(client, request.bytes) as path:
+            needed = request.evaluation, request.round_keys
+            with self._incoming(client, request.bytes, needed, lambda: self._complete(client, request)) as path:
+                keys = self._depot.complete(client, request.round_keys, wire.ROUND_KEYS)
                 service.receive(requests, path, request.bytes, request.sha256, request.kind, "the server")
                 call.notes["bytes"] = request.bytes
                 count = self._accept(client, request, keys, path)
@@ -314,6 +294,10 @@ class Service(JobService):
                     job = self._take(client, request, count, path, call.client)
         call.notes["job"] = job.name[:12]
         yield pb.SubmitReply(job=bytes.fromhex(job.name))
+
+    def _complete(self, client: str, request: Request) -> None:
+        self._depot.complete(client, request.round_keys, wire.ROUND_KEYS)
+        self._depot.complete(client, request.evaluation, wire.EVALUATION)
 
     def _accept(self, client: str, request: Request, keys: Path, path: Path) -> int:
         """Looks at what a job is done on; returns blocks.
@@ -339,10 +323,11 @@ class Service(JobService):
 
     def _take(self, client: str, request: Request, count: int, path: Path, who: bytes) -> Job:
         known = self.jobs.known(client, request.name)
+        # Nothing removes an input before this ends; a request that fails meanwhile is begun again on the one it has.
         fresh = known is None or known.state in FINISHED
         try:
             self._depot.used(client, request.evaluation, request.round_keys)
-            if fresh:
+            if fresh or not self._depot.input(client, request.name).exists():
                 self._depot.keep_input(client, request.name, path)
             return self.jobs.submit(client, request, count, lambda: self._quota.charge(who, "blocks", count))
         except BaseException as e:

@@ -73,6 +73,7 @@ class Service(JobService):
     _depot: Depot
     _kept: Kept
     jobs: Jobs
+    called = "the detector"
 
     def __init__(
         self,
@@ -131,38 +132,25 @@ class Service(JobService):
                 )
             if name in self._depot.keys(client):
                 raise MismatchError(f"this detector holds the key {name[:16]} of yours already: it is not taken twice")
-            self._place(client, head.total_bytes)
-            try:
-                with self._depot.arriving() as path:
-                    service.receive(requests, path, head.total_bytes, name, what, "the detector")
-                    call.notes["bytes"] = head.total_bytes
-                    ticket = self._check_turns.enter(call.client)
-                    work = Work(
-                        self._threads, call, self._check_turns, ticket, lambda told: self._worker.check_key(path, told)
-                    )
-                    about = yield from working(work, pb.PutKeyReply())
-                    with self._changing:
-                        self._depot.keep_key(client, name, path, about)
-            finally:
-                self._unplace(client)
+            with self._incoming(client, head.total_bytes, check=lambda: self._check_count(client)) as path:
+                service.receive(requests, path, head.total_bytes, name, what, "the detector")
+                call.notes["bytes"] = head.total_bytes
+                ticket = self._check_turns.enter(call.client)
+                work = Work(
+                    self._threads, call, self._check_turns, ticket, lambda told: self._worker.check_key(path, told)
+                )
+                about = yield from working(work, pb.PutKeyReply())
+                with self._changing:
+                    self._depot.keep_key(client, name, path, about)
         yield pb.PutKeyReply(key=bytes.fromhex(name))
 
-    def _place(self, client: str, size: int) -> None:
-        with self._changing:
-            have = len(self._depot.keys(client)) + self._arriving.get(client, 0)
-            if have >= self._kept.keys_each:
-                raise BusyError(
-                    f"this detector holds {have} keys of this client, of {self._kept.keys_each} that it takes: "
-                    "drop one with `ringforge omr drop`, or ask its operator for more"
-                )
-            self._make_room(client, size, 0, "the detector")
-            self._arriving[client] = self._arriving.get(client, 0) + 1
-
-    def _unplace(self, client: str) -> None:
-        with self._changing:
-            self._arriving[client] -= 1
-            if not self._arriving[client]:
-                del self._arriving[client]
+    def _check_count(self, client: str) -> None:
+        have = len(self._depot.keys(client)) + sum(a.client == client for a in self._arriving)
+        if have >= self._kept.keys_each:
+            raise BusyError(
+                f"this detector holds {have} keys of this client, of {self._kept.keys_each} that it takes: "
+                "drop one with `ringforge omr drop`, or ask its operator for more"
+            )
 
     def _serve_drop_key(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
         request = only(requests, "DropKeyRequest")

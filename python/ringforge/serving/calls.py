@@ -89,11 +89,15 @@ class Log:
     def __call__(self, event: str, **values: float | int | str) -> None:
         if self._stream is None:
             return
-        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        kept = {k: round(v, 6) if isinstance(v, float) else v for k, v in values.items()}
-        with self._lock, contextlib.suppress(OSError, ValueError):  # a full disk or closed pipe must not end queries
-            self._stream.write(json.dumps({"time": now, "event": event, **kept}) + "\n")
-            self._stream.flush()
+        try:  # a full disk, a closed pipe or a moment without memory must not end queries
+            now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            kept = {k: round(v, 6) if isinstance(v, float) else v for k, v in values.items()}
+            line = json.dumps({"time": now, "event": event, **kept}) + "\n"
+            with self._lock:
+                self._stream.write(line)
+                self._stream.flush()
+        except (OSError, ValueError, MemoryError):
+            pass
 
     @contextlib.contextmanager
     def trouble(self, event: str) -> Iterator[None]:

@@ -21,7 +21,7 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
@@ -204,11 +204,21 @@ class Depot(abc.ABC, Generic[J]):
             raise FormatError(f"{path.name} is no job of a {self._server}: remove it")
         return job
 
-    def keep_job(self, job: J) -> None:
-        """Writes down how a job stands."""
+    def keep_job(self, job: J, before: Callable[[], None] | None = None) -> None:
+        """Writes down how a job stands.
+
+        Args:
+            before: is called when all is on the disk and only the name is missing. If it raises, what was there stays;
+                and if the process ends in it, the next one removes what has no name.
+        """
         values = {**asdict(job), "changed": self.clock()}
         del values["client"]
-        write(self._of(job.client, "jobs") / f"{job.name}.json", dumped(values))
+        with writing(self._of(job.client, "jobs") / f"{job.name}.json", replace=True) as f:
+            f.write(dumped(values))
+            if before is not None:
+                f.flush()
+                os.fsync(f.fileno())
+                before()
 
 
 def dumped(values: dict[str, Any]) -> bytes:

@@ -7,8 +7,9 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 from ringforge.cli.console import size_text
 from ringforge.serving import service
@@ -24,6 +25,14 @@ from ringforge.serving.status import Asked, Task, Use
 
 #: Seconds between looks for what is too old, at the most.
 _SWEEP_SECONDS = 60.0
+
+
+class _Arrival(NamedTuple):
+    """Bytes that are on their way from a client, and keys of the client that are needed with them."""
+
+    client: str
+    size: int
+    keys: tuple[str, ...]
 
 
 class Kept(Protocol):
@@ -47,6 +56,9 @@ class JobService(service.Service):
         kept: what stays.
     """
 
+    #: What messages call the service.
+    called = "the server"
+
     def __init__(
         self,
         name: str,
@@ -63,7 +75,7 @@ class JobService(service.Service):
         self._quota, self._depot, self.jobs, self._kept = quota, depot, jobs, kept
         self._check_turns = Turns(limits.sessions)
         self._changing = threading.Lock()  # of what the depot holds
-        self._arriving: dict[str, int] = {}  # of what comes, by client
+        self._arriving: list[_Arrival] = []
         self._swept = time.monotonic()
         self._grace = 0.0
         resumed = self.jobs.resume()
@@ -95,34 +107,56 @@ class JobService(service.Service):
         """Bytes that the things of all clients take."""
         return sum(self._depot.bytes_of(c) for c in self._depot.clients())
 
-    def _make_room(self, client: str, size: int, coming: int, server: str) -> None:
+    @contextlib.contextmanager
+    def _incoming(
+        self, client: str, size: int, keys: tuple[str, ...] = (), check: Callable[[], None] = lambda: None
+    ) -> Iterator[Path]:
+        """A file for what arrives, counted as if it were there already.
+
+        Args:
+            keys: of the client, which stay meanwhile. check: may refuse it; nothing changes until it is counted.
+
+        Raises:
+            BusyError: there is no room for it.
+        """
+        arrival = _Arrival(client, size, keys)
+        with self._changing:
+            check()
+            self._make_room(client, size)
+            self._arriving.append(arrival)
+        try:
+            with self._depot.arriving() as path:
+                yield path
+        finally:
+            with self._changing:
+                self._arriving.remove(arrival)
+
+    def _make_room(self, client: str, size: int) -> None:
         """See that so many bytes of a client have room on the disk; for who holds `_changing`.
 
         When there is none, keys of the client that takes the most go, as long as it keeps more than this one will have:
         those that no request under way needs, the longest unused first. Who has lost keys sends them again.
-
-        Args:
-            coming: bytes that are on their way already. server: what messages call the service.
 
         Raises:
             BusyError: there is no room, and nobody else has more than a share.
         """
         while True:
             have = {c: self._depot.bytes_of(c) for c in self._depot.clients()}
-            used = sum(have.values()) + coming
+            used = sum(have.values()) + sum(a.size for a in self._arriving)
             if used + size <= self._kept.disk:
                 return
             mine = have.pop(client, 0)
             if not any(self._drop_key(c) for c in sorted(have, key=lambda c: -have[c]) if have[c] > mine + size):
                 raise BusyError(
-                    f"{server}'s disk is full: {size_text(used)} of {size_text(self._kept.disk)} are taken; try again "
-                    "later, or ask its operator for more"
+                    f"{self.called}'s disk is full: {size_text(used)} of {size_text(self._kept.disk)} are taken; try "
+                    "again later, or ask its operator for more"
                 )
 
     def _drop_key(self, client: str) -> bool:
         """Drop what a client has not used for longest, unless a request needs it; says whether there was any."""
         under_way = self.jobs.unended(client)
         needed = {k for j in self._depot.jobs(client) if j.name in under_way for k in self._depot.keys_of(j)}
+        needed.update(k for a in self._arriving if a.client == client for k in a.keys)
         with contextlib.suppress(OSError):
             spare = {k: path.stat().st_mtime for k, path in self._depot.key_files(client).items() if k not in needed}
             if spare:
@@ -148,7 +182,7 @@ class JobService(service.Service):
             with self._log.trouble("sweep"), self._changing:
                 before = self._depot.clock() - self._kept.keep_seconds
                 jobs = self._depot.sweep(before)
-                keys = self._depot.expire(before, {*self.jobs.clients(), *(c for c, n in self._arriving.items() if n)})
+                keys = self._depot.expire(before, {*self.jobs.clients(), *(a.client for a in self._arriving)})
                 if jobs or keys:
                     self._log("expired", jobs=jobs, keys=keys)
 

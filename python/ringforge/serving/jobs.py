@@ -3,6 +3,9 @@
 """Requests to a service that compute for long, worked off one at a time, whether or not their clients stay.
 
 A request is written down before it is acknowledged, so that work goes on after a restart, whatever ended the process.
+It is charged when the disk has its file but not yet under the name by which it is found: nothing that is refused, or
+that a killed process had not charged, is ever worked off. A process that is killed between the charge and that name
+has charged for nothing; its client asks again and is charged again, once.
 What is computed, and what is kept of it on the way, is the service's own (`Jobs.compute`).
 
 No write that fails loses a request. What stands in its way for a moment only (a full disk, no memory, no file
@@ -89,12 +92,12 @@ class Store(Protocol[J]):
     def job(self, client: str, name: str) -> J | None:
         """A client's job, or None."""
 
-    def keep_job(self, job: J) -> None:
-        """Writes down how a job stands."""
+    def keep_job(self, job: J, before: Callable[[], None] | None = None) -> None:
+        """Writes down how a job stands; first does something that may refuse it, for which only the name is missing."""
 
-    def forget(self, job: J) -> None:
-        """Removes a job with all that it has."""
 
+#: Seconds between looks for unfinished requests on the disk that nobody has.
+_LOOK_SECONDS = 60.0
 
 #: Seconds after which a held request is begun again: at first, and at the most; twice as many each time.
 _PAUSE, _LONGEST = 1.0, 600.0
@@ -141,10 +144,12 @@ class Jobs(abc.ABC, Generic[J]):
     def __init__(self, store: Store[J], waiting: int, each: int, log: Log, server: str, at_once: int = 1) -> None:
         self._store, self._each, self._log, self._server = store, each, log, server
         self.turns = Turns(waiting, at_once)
+        self._taking = threading.Lock()  # one request is written down at a time; comes before the next one
         self._changed = threading.Condition()
         self._running: dict[tuple[str, str], _Running[J]] = {}
         self._held: dict[tuple[str, str], _Held[J]] = {}
-        self._unwritten: dict[tuple[str, str], J] = {}  # ended, which the disk does not know
+        self._unwritten: dict[tuple[str, str], J] = {}  # ended or charged, which the disk does not know
+        self._look = time.monotonic() + _LOOK_SECONDS
         self._stopping = threading.Event()
 
     @abc.abstractmethod
@@ -177,46 +182,55 @@ class Jobs(abc.ABC, Generic[J]):
 
         Args:
             charge: counts it against the client's quota; not called for a request that is there, unless it failed.
-                It comes after the request is written down, so that what cannot be written is not charged.
+                It comes when the request is on the disk but for its name, so that what cannot be written is not
+                charged, and what is not charged is not there.
 
         Raises:
-            BusyError: too many are waiting, of all clients or of this one. OSError: it cannot be written down.
+            BusyError: too many are waiting, of all clients or of this one. StorageError: it is there, and cannot be
+            read. OSError: it cannot be written down.
         """
-        with self._changed:
-            known = self.known(job.client, job.name)
-            if known is not None and known.state in UNFINISHED:
-                self._again(job.client, job.name)
-                return known
-            if known is not None and self.still_there(known):
-                return known
-            mine = sum(who == job.client for who, _ in [*self._running, *self._held])
-            if mine >= self._each:
-                raise BusyError(
-                    f"this client has {mine} requests under way, of {self._each} that it may: wait for one, or "
-                    "cancel it"
-                )
-            running = self._enter(job)
-            try:
-                self._store.keep_job(job)
-                try:
-                    charge()
-                except BaseException:
-                    self._take_back(job, known)
-                    raise
-            except BaseException:
-                self.turns.leave(running.ticket)
-                raise
-            self._unwritten.pop((job.client, job.name), None)
-            self._start(running)
-            return job
+        key, charged = (job.client, job.name), False
 
-    def _take_back(self, job: J, known: J | None) -> None:
-        """Makes a request what it was before it was written down."""
-        if known is not None:
-            self._write_end(known)
-        else:
-            with self._log.trouble("forget"):
-                self._store.forget(job)
+        def before() -> None:
+            nonlocal charged
+            charge()
+            charged = True
+
+        with self._taking:  # watchers, and what is computed, do not wait for the disk
+            with self._changed:
+                known = self.known(*key)
+                if known is not None and known.state in UNFINISHED:
+                    self._again(*key)
+                    return known
+                if known is not None and self.still_there(known):
+                    return known
+                mine = sum(who == job.client for who, _ in [*self._running, *self._held])
+                if mine >= self._each:
+                    raise BusyError(
+                        f"this client has {mine} requests under way, of {self._each} that it may: wait for one, or "
+                        "cancel it"
+                    )
+                running = self._running[key] = self._enter(job)
+                ended = self._unwritten.pop(key, None)
+            written = False
+            try:
+                self._store.keep_job(job, before)
+                written = True
+            except (Error, OSError, MemoryError):
+                if not charged:
+                    raise
+                # Only the name is missing, or not yet safe: what is paid for is worked off, and `tend` writes it.
+            finally:
+                with self._changed:
+                    if charged:
+                        if not written:
+                            self._unwritten[key] = job
+                        self._start(running)
+                    else:
+                        if ended is not None:
+                            self._unwritten[key] = ended
+                        self._gone(running)
+            return job
 
     def _enter(self, job: J, pause: float = _PAUSE) -> _Running[J]:
         running = _Running[J](job, pause)
@@ -225,11 +239,25 @@ class Jobs(abc.ABC, Generic[J]):
         return running
 
     def _start(self, running: _Running[J]) -> None:
-        """Begins a request that is written down."""
+        """Begins a request that is written down, and has a turn."""
         job = running.job
-        self._running[job.client, job.name] = running
-        self._held.pop((job.client, job.name), None)
-        spawn(lambda: self._work(running))
+        try:
+            self._running[job.client, job.name] = running
+            spawn(lambda: self._work(running))
+        except MemoryError:
+            self._look = 0.0
+            self._gone(running)
+            self._hold(job, pause=running.pause)
+        else:
+            self._held.pop((job.client, job.name), None)
+
+    def _gone(self, running: _Running[J]) -> None:
+        """Gives up a request's turn, and forgets that it is under way, whatever fails."""
+        try:
+            self.turns.leave(running.ticket)
+        finally:
+            self._running.pop((running.job.client, running.job.name), None)
+            self._changed.notify_all()
 
     def _hold(self, job: J, error: tuple[str, str] = ("", ""), pause: float = _PAUSE) -> None:
         self._held[job.client, job.name] = _Held(job, error, time.monotonic() + pause, min(2 * pause, _LONGEST))
@@ -237,41 +265,77 @@ class Jobs(abc.ABC, Generic[J]):
     def _again(self, client: str, name: str) -> None:
         """Begins a held request, if there is a place for it."""
         held = self._held.get((client, name))
-        if held is None or self.stopped:
+        if held is None or (client, name) in self._running or self.stopped:
             return
         try:
             running = self._enter(held.job, held.pause)
-        except BusyError:
+        except (BusyError, OSError, MemoryError):
             held.error, held.due = ("", ""), time.monotonic() + _PAUSE
             return
         self._start(running)
 
     def tend(self) -> None:
-        """Begins held requests whose time has come, and writes down ends that could not be written; to be called now
-        and then.
+        """Begins held requests whose time has come, writes down what could not be written, and looks for unfinished
+        requests that nobody has; to be called now and then. One that makes trouble holds up no other.
         """
+        if time.monotonic() >= self._look and not self.stopped:
+            self._look = time.monotonic() + _LOOK_SECONDS
+            with self._log.trouble("look"):
+                for job in self._store.jobs():
+                    if job.state in UNFINISHED:
+                        with self._log.trouble("look"):
+                            self.known(job.client, job.name)
         with self._changed:
             for key, job in list(self._unwritten.items()):
-                if self._store.job(*key) is None:  # dropped with its keys
+                if key not in self._running and key not in self._held and self._dropped(*key):
                     del self._unwritten[key]
                 else:
                     self._write_end(job)
             for client, name in [key for key, held in self._held.items() if held.due <= time.monotonic()]:
                 self._again(client, name)
 
+    def _dropped(self, client: str, name: str) -> bool:
+        """Whether a request is not on the disk any more, as when its keys are dropped; what cannot be read is."""
+        try:
+            return self._store.job(client, name) is None
+        except (Error, OSError, MemoryError):
+            return False
+
     def known(self, client: str, name: str) -> J | None:
-        """A client's request as it stands, which the disk may not know yet."""
+        """A client's request as it stands, which the disk may not know yet.
+
+        Raises:
+            StorageError: it is there, and cannot be read.
+        """
+        key = client, name
         with self._changed:
-            ended = self._unwritten.get((client, name))
-            found = self._store.job(client, name) if ended is None else ended
-            if found is not None and found.state in UNFINISHED and (client, name) not in self._running:
-                self._held.setdefault((client, name), _Held(found, ("", ""), 0.0, _PAUSE))
+            found = self._unwritten.get(key)
+            if found is None and (key in self._running or key in self._held):
+                return self._running[key].job if key in self._running else self._held[key].job
+            if found is None:
+                found = self._stored(client, name)
+            if found is not None and found.state in UNFINISHED and key not in self._running:
+                self._held.setdefault(key, _Held(found, ("", ""), 0.0, _PAUSE))
             return found
+
+    def _stored(self, client: str, name: str) -> J | None:
+        try:
+            return self._store.job(client, name)
+        except (Error, OSError) as e:
+            self._log("job", client=client[:12], job=name, result="unreadable", kind=type(e).__name__)
+            raise StorageError(
+                f"{self._server} cannot read what it has written down about request {name[:12]}: tell its operator, "
+                "who finds it in the log as unreadable; ask again when that is mended"
+            ) from None
 
     def every(self, client: str) -> list[J]:
         """All requests of a client, as `known`; those that are held have failed for now."""
         with self._changed:
-            found = [self._unwritten.get((client, j.name), j) for j in self._store.jobs(client)]
+            there = {j.name: j for j in self._store.jobs(client)}
+            for (who, name), running in self._running.items():
+                if who == client:  # a moment before, or long after the disk has it
+                    there.setdefault(name, running.job)
+            found = [self._unwritten.get((client, j.name), j) for j in there.values()]
             errors = {name: held.error for (who, name), held in self._held.items() if who == client and held.error[1]}
         return [dataclasses.replace(j, state="failed", error=errors[j.name]) if j.name in errors else j for j in found]
 
@@ -346,7 +410,7 @@ class Jobs(abc.ABC, Generic[J]):
                 self._log("job", result="ClusterError", job=job.name[:12], why=why(e))
             if _passing(e):
                 trouble = self._trouble(e)
-                return
+                return  # whatever has failed here, `_end` holds what has not ended
             if isinstance(e, Error | OSError):
                 error = type(e).__name__, str(e) if isinstance(e, Error) else self._trouble(e)[1]
             else:
@@ -372,21 +436,23 @@ class Jobs(abc.ABC, Generic[J]):
         if running.cancelled.is_set() and job.state == "waiting":
             job = dataclasses.replace(job, state="cancelled")
         with self._changed:  # who asks again finds it under way, or ended and gone
+            result, kind = job.state, job.error[0]
             try:
                 if job.state != "waiting":
-                    self._log("job", client=job.client[:12], job=job.name[:12], result=job.state, kind=job.error[0])
                     self._write_end(job)
-                elif trouble[1]:
-                    self._log("job", client=job.client[:12], job=job.name[:12], result="held", kind=trouble[0])
+                else:  # also one that the process's end has stopped: the next one goes on
+                    result, kind = "held" if trouble[1] else "", trouble[0]
                     self._hold(job, trouble, running.pause)
-                # Else it was stopped by the process's end: the next one goes on.
+            except BaseException:
+                self._look = 0.0  # it is unfinished on the disk, and nobody has it: `tend` finds it there
+                raise
             finally:
-                self.turns.leave(running.ticket)
-                del self._running[job.client, job.name]
-                self._changed.notify_all()
+                self._gone(running)
+            if result:
+                self._log("job", client=job.client[:12], job=job.name[:12], result=result, kind=kind)
 
     def _write_end(self, job: J) -> None:
-        """Writes down how a job has ended, or keeps in mind that it has."""
+        """Writes down how a job stands, or keeps in mind that the disk does not know."""
         self._unwritten[job.client, job.name] = job
         try:
             self._store.keep_job(job)

@@ -34,6 +34,7 @@ from ringforge.aes.texts import stream_key
 from ringforge.cli import main
 from ringforge.errors import Error, FormatError, MismatchError, MissingKeyError, ParameterError
 from ringforge.local_http import first_line
+from ringforge.serving import service as framing_service
 from ringforge.serving.access import Tokens
 from ringforge.serving.calls import Log
 from ringforge.serving.jobs import Progress
@@ -317,6 +318,36 @@ def test_limits(folder: Path, slow: Callable[[str], None]) -> None:
         assert not list(found.store.rglob("incoming/*"))
     with loop(folder, kept=Kept(disk=1 << 20)) as found, found.connect() as c, pytest.raises(BusyError, match="disk"):
         c.submit(*names, wire.BLOCKS, folder / "b2")
+
+
+def test_keys_of_a_request_that_is_being_sent_stay(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever needs room meanwhile gets the keys that it does not need."""
+    receive, dropped = framing_service.receive, list[bool]()
+    other = folder / "r2"
+    files.write_round_keys(other, CLIENT, KEY[::-1], "encrypt")
+    with loop(folder) as found, found.connect() as c:
+        evaluation, round_keys = sets(c, folder)
+        spare = c.put(wire.ROUND_KEYS, other)
+        (client,) = found.service._depot.clients()
+
+        def received(*words: Any) -> None:
+            receive(*words)
+            with found.service._changing:
+                dropped.extend(found.service._drop_key(client) for _ in range(2))
+
+        monkeypatch.setattr(framing_service, "receive", received)
+        job = c.submit(evaluation, round_keys, wire.BLOCKS, folder / "b")
+        c.watch(job)
+        assert dropped == [True, False]
+        assert sorted(c.info().sets) == sorted({evaluation, round_keys} - {spare})
+
+
+def test_an_input_whose_request_was_not_taken_goes_at_the_start(folder: Path) -> None:
+    left = folder / "store" / ("ab" * 16) / "jobs" / f"{'cd' * 16}.input"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"blocks")
+    with loop(folder):
+        assert not left.exists()
 
 
 def test_a_peer_that_says_nothing_more(folder: Path) -> None:

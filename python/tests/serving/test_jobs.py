@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +40,9 @@ class Store:
         del client
         return self.written.get(name)
 
-    def keep_job(self, job: Job) -> None:
+    def keep_job(self, job: Job, before: Callable[[], None] | None = None) -> None:
+        if before is not None:
+            before()
         self.written[job.name] = job
         self.kept(job)
 
@@ -86,3 +89,20 @@ def test_a_request_that_failed_is_asked_for_again_while_it_is_written_down() -> 
     assert found.cancel(CLIENT, "cd" * 16)
     assert found.join(10)
     assert store.written["cd" * 16].state == "cancelled"
+
+
+def test_who_watches_does_not_wait_for_requests_that_are_written_down() -> None:
+    store = Store()
+    found, told = Jobs(store), list[object]()
+
+    def kept(job: Job) -> None:
+        if job.state == "waiting" and not told:
+            watching = threading.Thread(target=lambda: told.append(found.progress(CLIENT, "ef" * 16)), daemon=True)
+            watching.start()
+            watching.join(5)
+            told.append("written")
+
+    store.kept = kept
+    found.take(Job(CLIENT), lambda: None)
+    assert told == [None, "written"]
+    assert found.join(10)
