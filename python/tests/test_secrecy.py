@@ -177,9 +177,10 @@ def test_types_of_secrets_are_no_dataclasses() -> None:
     assert {StreamKey, TagKey, BoxSecret, Tokens} < kinds
     assert not [kind for kind in kinds if dataclasses.is_dataclass(kind)]
     key = StreamKey(b"private private ", TagKey(b"private " * 4))
-    for give in (dataclasses.asdict, dataclasses.astuple, dataclasses.replace):
+    gives: list[Any] = [dataclasses.asdict, dataclasses.astuple, dataclasses.replace]
+    for give in gives:
         with pytest.raises(TypeError):
-            give(key)  # type: ignore[operator]
+            give(key)
     with pytest.raises(AttributeError):
         key.aes = bytes(16)  # type: ignore[misc]
 

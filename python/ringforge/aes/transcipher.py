@@ -109,9 +109,7 @@ class StreamKey(RawSecret):
         return self._tags
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, StreamKey) and hmac.compare_digest(self._aes, other._aes) and self._tags == other._tags
-        )
+        return isinstance(other, StreamKey) and hmac.compare_digest(self._aes, other._aes) and self._tags == other._tags
 
     def __hash__(self) -> int:
         return hash(self._tags)
