@@ -163,6 +163,7 @@ def test_bytes_of_secrets_are_not_among_variables() -> None:
 
 
 def _below(kind: type) -> Iterator[type]:
+    inner: type
     for inner in kind.__subclasses__():
         yield inner
         yield from _below(inner)
