@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import ctypes
 import errno
+import json
 import os
 import re
+import secrets
 import shutil
 import stat
-import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -60,6 +62,10 @@ _PIECE, _OVERLAP = 1 << 20, 128
 #: Bytes of a key without a mark: AES keys, keys of streams, seeds.
 _RAW_KEYS = {16, 24, 32}
 
+#: Digits, and 16, 24 or 32 bytes in base64.
+_HEX = re.compile(rb"[0-9a-fA-F]+")
+_BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{22}==|[A-Za-z0-9+/_-]{32}|[A-Za-z0-9+/_-]{43}=")
+
 
 def secret_in(path: str | Path) -> str | None:
     """What secret a file holds, in words; None if it holds none that is known here, or there is no such file.
@@ -95,11 +101,43 @@ def secret_in(path: str | Path) -> str | None:
             if _only_tokens(f):
                 return "tokens of clients"
             f.seek(0)
-            if status.st_size in _RAW_KEYS and not all(map(_is_number, f.read().split())):
+            if status.st_size in _RAW_KEYS and not _is_data(f.read()):
                 return f"{status.st_size} bytes for its owner alone, as a key"
     except FileNotFoundError:
         pass
     return None
+
+
+def _like_a_key(path: Path) -> str | None:
+    """Return what a file has in common with a raw key, whoever may read it; None if nothing.
+
+    Raises:
+        OSError: there is a file, but it cannot be read.
+    """
+    try:
+        if path.stat().st_size > 2 * max(_RAW_KEYS) + 2:
+            return None
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    text = data.strip()
+    if len(data) in _RAW_KEYS and not _is_data(data):
+        return f"{len(data)} bytes, as a key"
+    if len(text) / 2 in _RAW_KEYS and _HEX.fullmatch(text) and not _is_number(text):
+        return "hexadecimal digits, as many as of a key"
+    if _BASE64.fullmatch(text) and not _is_number(text):
+        return "base64, as long as of a key"
+    return None
+
+
+def _is_data(text: bytes) -> bool:
+    """Whether bytes as many as a key's are numbers, or JSON, which no key is but by a chance that does not happen."""
+    if all(map(_is_number, re.split(rb"[\s,]+", text.strip()))):
+        return True
+    try:
+        return isinstance(json.loads(text), dict | list)
+    except ValueError:
+        return False
 
 
 def _has_private_key(f: IO[bytes]) -> bool:
@@ -164,24 +202,37 @@ def check_output(path: str | Path, *, replace: bool | None = None) -> None:
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such directory", str(path.parent))
-    if not os.path.lexists(path):
-        return
+    if os.path.lexists(path):
+        _check_replaceable(path, path)
+        if not (_overwriting.get() if replace is None else replace):
+            raise FileExistsError(
+                errno.EEXIST,
+                "exists already: name another file, or have it replaced by --overwrite (in Python: "
+                "`with ringforge.files.overwriting():`)",
+                str(path),
+            )
+
+
+def _check_replaceable(path: Path, name: Path) -> None:
+    """Refuse to lose a file that nobody may replace.
+
+    Args:
+        path: where it lies. name: its name for people.
+
+    Raises:
+        FileExistsError: it is a secret, or no ordinary file. OSError: it cannot be read.
+    """
 
     def refuse(why: str) -> None:
-        raise FileExistsError(errno.EEXIST, why, str(path))
+        raise FileExistsError(errno.EEXIST, why, str(name))
 
     if path.exists() and not path.is_file():
         refuse("exists and is no ordinary file: name a new file")
-    what = secret_in(path)
+    what = secret_in(path) or _like_a_key(path)
     if what:
         refuse(f"holds {what}, which is never replaced: name another file, or move it away")
     if path.is_symlink():
         refuse("is a link, which is neither followed nor replaced: name the file itself")
-    if not (_overwriting.get() if replace is None else replace):
-        refuse(
-            "exists already: name another file, or have it replaced by --overwrite (in Python: "
-            "`with ringforge.files.overwriting():`)"
-        )
 
 
 def check_different(files: Mapping[str, str | Path | None]) -> None:
@@ -233,14 +284,11 @@ def new_file(
     if secret:
         replace = False
     check_output(path, replace=replace)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:200]}.", suffix=".part", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}.part")
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if secret or private else 0o666))
+    mine: os.stat_result | None = None
+    named = False
     try:
-        if not (secret or private):
-            umask = os.umask(0)
-            os.umask(umask)
-            temporary.chmod(0o666 & ~umask)
         try:
             yield temporary
         except (Error, OSError) as e:
@@ -248,50 +296,187 @@ def new_file(
                 _probe(temporary)  # the system's reason says more than "writing failed"
             raise
         sync(temporary)
-        _take_name(temporary, path, replace)
+        mine = temporary.lstat()  # from here on another's file may lie under the temporary name, see `_check_exchanged`
+        _take_name(temporary, mine, path, replace)
+        named = True
         sync(path.parent)
     except OSError as e:
+        why = os.strerror(e.errno or 0)
+        if named:
+            raise OSError(
+                e.errno,
+                f"{why}: written, but whether its name is on the disk is not known; look after the disk, and copy the "
+                "file to another one",
+                str(path),
+            ) from None
         if e.errno not in NO_ROOM:
             raise
         raise OSError(
-            e.errno,
-            f"{os.strerror(e.errno or 0)}: not written, what was there before still is; make room, or name another "
-            "place",
-            str(path),
+            e.errno, f"{why}: not written, what was there before still is; make room, or name another place", str(path)
         ) from None
     finally:
-        temporary.unlink(missing_ok=True)
+        if mine is None or _is_still(temporary, mine):
+            temporary.unlink(missing_ok=True)
 
 
-def _take_name(temporary: Path, path: Path, replace: bool | None) -> None:
+def _is_still(path: Path, known: os.stat_result) -> bool:
+    """Whether a name is still that of the very file that it was."""
+    try:
+        now = path.lstat()
+    except FileNotFoundError:
+        return False
+    return (now.st_dev, now.st_ino) == (known.st_dev, known.st_ino)
+
+
+def _take_name(temporary: Path, mine: os.stat_result, path: Path, replace: bool | None) -> None:
     """Give a finished file its name.
+
+    Who may not replace has one way to the name, which fails where it is taken. Who may takes the old file away in one
+    step, and looks at that one, so that no file is lost that was not looked at.
 
     Raises:
         FileExistsError: the name is taken, and what has it is not to be replaced.
     """
     while True:
-        check_output(path, replace=replace)
-        if os.path.lexists(path):
-            # Nobody else of ours removes files, so that no new secret can have come here since it was looked at.
-            temporary.replace(path)
-            return
         try:
-            os.link(temporary, path)
+            _claim(temporary, path)
+            return
         except FileExistsError:
-            continue  # another process was faster: look at what it wrote
+            check_output(path, replace=replace)
+        if not (_overwriting.get() if replace is None else replace):
+            continue  # what had the name is gone again
+        try:
+            _rename(temporary, path, _EXCHANGE)
+        except FileNotFoundError:
+            continue
         except OSError as e:
-            if e.errno not in _NO_LINKS:
+            if e.errno not in _UNKNOWN:
                 raise
-            try:
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            except FileExistsError:
-                continue
-            temporary.replace(path)  # of the empty file that reserved the name
+            if replace:
+                os.replace(temporary, path)  # a service's own file, which may not be missing for a moment
+                return
+            if _set_aside(temporary, path):
+                return
+        else:
+            _check_exchanged(temporary, path, mine)
+            return
+
+
+def _claim(temporary: Path, path: Path) -> None:
+    """Give a file a name that nobody has.
+
+    Raises:
+        FileExistsError: somebody has it. OSError: the file system has no way to do this in one step.
+    """
+    try:
+        os.link(temporary, path)
+    except OSError as e:
+        if e.errno not in _UNKNOWN:
+            raise
+    else:
         return
+    try:
+        _rename(temporary, path, _NOREPLACE)
+    except OSError as e:
+        if e.errno not in _UNKNOWN:
+            raise
+        raise OSError(
+            errno.ENOTSUP,
+            "this file system has neither hard links nor renaming that replaces nothing: name a place on another one",
+            str(path),
+        ) from None
 
 
-#: What file systems without hard links say.
-_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+def _check_exchanged(old: Path, path: Path, mine: os.stat_result) -> None:
+    """Look at the file that had the name `path` until now, and remove it, or give it its name back.
+
+    Args:
+        old: the name that it has now. mine: the file that has been given the name `path`.
+
+    Raises:
+        FileExistsError: it is not to be replaced, and has its name again.
+    """
+    try:
+        _check_replaceable(old, path)
+    except BaseException:
+        try:
+            _rename(old, path, _EXCHANGE)
+        except FileNotFoundError:
+            _put_back(old, path)
+        else:
+            if not _is_still(old, mine):
+                raise FileExistsError(
+                    errno.EEXIST, f"was written by another program meanwhile; what it wrote is now {old}", str(path)
+                ) from None
+        raise
+    old.unlink()
+
+
+def _set_aside(temporary: Path, path: Path) -> bool:
+    """Take a file's name where files cannot be exchanged; False if it has to be tried again.
+
+    Raises:
+        FileExistsError: the file is not to be replaced, and has its name again.
+    """
+    aside = temporary.with_suffix(".old")
+    try:
+        os.rename(path, aside)
+    except FileNotFoundError:
+        return False
+    try:
+        _check_replaceable(aside, path)
+    except BaseException:
+        _put_back(aside, path)
+        raise
+    taken = False
+    try:
+        _claim(temporary, path)
+        taken = True
+    except FileExistsError:
+        pass  # another has replaced what was set aside
+    except BaseException:
+        _put_back(aside, path)
+        raise
+    aside.unlink()
+    return taken
+
+
+def _put_back(aside: Path, path: Path) -> None:
+    """Give a file its name back.
+
+    Raises:
+        FileExistsError: another has the name now; the file stays where it is.
+    """
+    try:
+        _claim(aside, path)
+    except FileExistsError:
+        raise FileExistsError(
+            errno.EEXIST, f"was written by another program meanwhile; what was there before is now {aside}", str(path)
+        ) from None
+    aside.unlink(missing_ok=True)
+
+
+#: Flags of renameat2, and what systems and file systems say that do not know it, or have no hard links.
+_NOREPLACE, _EXCHANGE = 1, 2
+_UNKNOWN = {errno.EINVAL, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_AT_FDCWD = -100
+
+
+def _rename(source: Path, target: Path, flag: int) -> None:
+    """Rename without replacing anything: to a free name, or by exchanging two files' names.
+
+    Raises:
+        OSError: as `os.rename`; one of `_UNKNOWN` where the system cannot do this.
+    """
+    call = getattr(_LIBC, "renameat2", None)
+    if call is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), str(target))
+    call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    if call(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target), flag):
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), str(target))
 
 
 def sync(path: str | Path) -> None:
@@ -328,43 +513,101 @@ def make_folder(path: str | Path, mode: int = 0o777) -> None:
     sync(path.parent)
 
 
-#: The file by which a demo's folder is known.
+#: The file that says what a demo has made in its folder.
 _DEMO = ".ringforge-demo"
 
 
 def clear_demo(out: Path, names: Iterable[str]) -> None:
-    """Make a demo's folder, and remove from it what an earlier run of a demo has left.
+    """Make a demo's folder, or remove from it what an earlier run of the same demo has made.
 
     Args:
         out: the folder.
         names: of the files and directories that the demo makes there.
 
     Raises:
-        FileExistsError: one of them is there, and the folder is none that a demo has made.
+        FileExistsError: something is there that no complete run of this demo has made, or that was changed since.
     """
-    taken = [out / name for name in names if os.path.lexists(out / name)]
-    if taken and not (out / _DEMO).exists():
-        raise FileExistsError(
-            errno.EEXIST, "is there, and no demo has made it: name another folder with --out", str(taken[0])
-        )
-    for path in taken:
+    mark, names = out / _DEMO, sorted(names)
+    made: dict[str, Any] = {}
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        noted = json.loads(mark.read_bytes())
+        if noted["names"] == names:
+            made = dict(noted["made"])
+    if os.path.lexists(out):
+        for path in sorted(out.iterdir()):
+            for name, identity in _identities(out, path) if path.name != _DEMO else ():
+                if path.name not in names or made.get(name) != identity:
+                    raise FileExistsError(
+                        errno.EEXIST,
+                        "is there, and this demo has not made it, or not finished, or it was changed since: name "
+                        f"another folder with --out, or remove {out} yourself",
+                        str(out / name),
+                    )
+    for name in names:
+        path = out / name
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:
-            path.unlink()
+            path.unlink(missing_ok=True)
     make_folder(out)
-    (out / _DEMO).touch()
+    _note_demo(mark, names, {})
+
+
+def finish_demo(out: Path) -> None:
+    """Note what a demo has made, at its end, so that `clear_demo` may remove that and nothing else."""
+    mark = out / _DEMO
+    names = json.loads(mark.read_bytes())["names"]
+    made = {n: i for name in names if os.path.lexists(out / name) for n, i in _identities(out, out / name)}
+    _note_demo(mark, names, made)
+
+
+def _note_demo(mark: Path, names: list[str], made: Mapping[str, list[int]]) -> None:
+    with writing(mark, replace=True) as f:
+        f.write(json.dumps({"names": names, "made": made}).encode())
+
+
+def _identities(out: Path, path: Path) -> Iterator[tuple[str, list[int]]]:
+    """Yield what lies at or below a path: name within `out`, and what changes whenever a file is replaced or written.
+
+    Of directories only that they are there.
+    """
+    status = path.lstat()
+    if stat.S_ISDIR(status.st_mode):
+        yield str(path.relative_to(out)), []
+        for inner in sorted(path.iterdir()):
+            yield from _identities(out, inner)
+    else:
+        yield str(path.relative_to(out)), [status.st_ino, status.st_ctime_ns]
+
+
+class Made:
+    """Files that were made, each known by more than its name."""
+
+    def __init__(self) -> None:
+        self._files: list[tuple[Path, os.stat_result]] = []
+
+    def append(self, path: Path) -> None:
+        """Note a file that is there."""
+        self._files.append((path, path.lstat()))
+
+    def remove(self) -> None:
+        """Remove those that are still the files that were made."""
+        for path, status in self._files:
+            if _is_still(path, status):
+                path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
-def removed_on_failure() -> Iterator[list[Path]]:
-    """Yield a list for the files that the block has made, which are removed when it ends with an error."""
-    made: list[Path] = []
+def removed_on_failure() -> Iterator[Made]:
+    """Yield a list for the files that the block has made, which are removed when it ends with an error.
+
+    A file that another program has put under such a name meanwhile stays.
+    """
+    made = Made()
     try:
         yield made
     except BaseException:
-        for path in made:
-            path.unlink(missing_ok=True)
+        made.remove()
         raise
 
 

@@ -4,15 +4,19 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import errno
+import json
 import os
 import secrets
 import shlex
 import stat
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -20,9 +24,19 @@ import pytest
 
 from ringforge import files
 from ringforge.cli import main
-from ringforge.files import clear_demo, new_file, overwriting, secret_in, writing
+from ringforge.cli.options import log_file
+from ringforge.files import (
+    clear_demo,
+    finish_demo,
+    new_file,
+    overwriting,
+    removed_on_failure,
+    secret_in,
+    writing,
+)
 from ringforge.psi.oprf import ServerKey
 from ringforge.serving import depot
+from ringforge.serving.calls import Log
 
 PEM = b"-----BEGIN EC PRIVATE KEY-----\nMHc\n-----END EC PRIVATE KEY-----\n"
 
@@ -90,6 +104,25 @@ def test_raw_keys_for_their_owner_only_stay_with_overwrite(size: int, tmp_path: 
         put(path)
 
 
+@pytest.mark.parametrize("size", [16, 24, 32])
+def test_raw_keys_that_all_may_read_stay_with_overwrite(size: int, tmp_path: Path) -> None:
+    """Bytes, digits and base64; not numbers or JSON of that length, which results are."""
+    path = tmp_path / "stream.key"
+    key = secrets.token_bytes(size - 1) + b"\xff"
+    for content in (key, key.hex().encode() + b"\n", base64.b64encode(key)):
+        path.write_bytes(content)
+        path.chmod(0o644)
+        with overwriting(), pytest.raises(FileExistsError, match="never replaced"):
+            put(path)
+        assert path.read_bytes() == content
+    numbers = b",".join([b"1.5"] * (size // 4)) + b"\n"
+    for content in (numbers, json.dumps(["x" * (size - 4)]).encode()):
+        assert len(content) == size
+        path.write_bytes(content)
+        with overwriting():
+            put(path)
+
+
 def test_a_secret_replaces_nothing_even_with_overwrite(tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"a result")
@@ -139,6 +172,216 @@ def test_a_name_that_is_taken_meanwhile_is_kept(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["f"]
 
 
+SECRET = b"\xff the 24 bytes of a key\xff"
+
+
+def keep(path: Path, data: bytes = SECRET) -> bool:
+    """Write a secret; whether that succeeded."""
+    try:
+        with writing(path, secret=True) as f:
+            f.write(data)
+    except FileExistsError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def meanwhile(step: int, other: Callable[[], object]) -> Iterator[list[int]]:
+    """Have another writer act before the given line that the block executes in the mechanism.
+
+    Yields a list of the lines so far: one shorter than `step` at the end, if there are not so many.
+    """
+    lines: list[int] = []
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        if frame.f_code.co_filename != files.__file__:
+            return None
+        if event == "line":
+            lines.append(frame.f_lineno)
+            if len(lines) == step:
+                sys.settrace(None)
+                other()
+        return trace if len(lines) < step else None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield lines
+    finally:
+        sys.settrace(before)
+
+
+def each_moment(folder: Path) -> Iterator[tuple[int, Path, list[bool]]]:
+    """Yield steps with a name each, until the list that comes with them is told that nothing happened any more."""
+    ended: list[bool] = []
+    step = 0
+    while not ended:
+        step += 1
+        assert step < 2000
+        place = folder / str(step)
+        place.mkdir()
+        yield step, place / "f", ended
+    assert step > 30, "the mechanism was never interrupted"
+
+
+def without(*flags: int) -> Callable[[Path, Path, int], None]:
+    """Return `files._rename` of a file system that does not know some flags."""
+    rename = files._rename
+
+    def run(source: Path, target: Path, flag: int) -> None:
+        if flag in flags:
+            raise OSError(errno.EINVAL, "Invalid argument", str(target))
+        rename(source, target, flag)
+
+    return run
+
+
+def no_links(*_: object) -> None:
+    raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+
+@pytest.fixture(params=["all", "no links", "no exchange", "neither"])
+def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """File systems: with everything, and as many network file systems are."""
+    if request.param in ("no links", "neither"):
+        monkeypatch.setattr(os, "link", no_links)
+    if request.param in ("no exchange", "neither"):
+        monkeypatch.setattr(files, "_rename", without(files._EXCHANGE))
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # thousands of files, whose content alone is of interest
+    return str(request.param)
+
+
+def test_of_two_secrets_one_is_written_whenever_the_other_comes(system: str, tmp_path: Path) -> None:
+    """A second writer does all its work at each moment of the first; one succeeds, and its key is there."""
+    for step, path, ended in each_moment(tmp_path):
+        done: list[bool] = []
+        with meanwhile(step, lambda path=path, done=done: done.append(keep(path, b"B" * 24))):  # type: ignore[misc]
+            first = keep(path, b"A" * 24)
+        if not done:
+            ended.append(True)
+            continue
+        assert first != done[0], f"{system}, moment {step}"
+        assert path.read_bytes() == (b"A" if first else b"B") * 24
+        assert os.listdir(path.parent) == ["f"]
+
+
+@pytest.mark.parametrize("before", ["nothing", "a file", "a file that goes"])
+def test_overwrite_loses_no_secret_whenever_it_comes(before: str, system: str, tmp_path: Path) -> None:
+    """A secret is written at each moment of a writer that may replace: who said that it was, has it.
+
+    Its name is free, or another program removes the file that has it in the same moment.
+    """
+    for step, path, ended in each_moment(tmp_path):
+        done: list[bool] = []
+        if before != "nothing":
+            path.write_bytes(b"old")
+
+        def secret(path: Path = path, done: list[bool] = done) -> None:
+            if before == "a file that goes" and path.exists() and path.read_bytes() == b"old":
+                path.unlink()
+            done.append(keep(path))
+
+        with meanwhile(step, secret), contextlib.suppress(FileExistsError), overwriting():
+            put(path, b"public")
+        if not done:
+            ended.append(True)
+        assert path.read_bytes() == (SECRET if done and done[0] else b"public"), f"{system}, moment {step}"
+        assert os.listdir(path.parent) == ["f"]
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_overwrite_against_programs_that_replace(
+    exchange: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program renames a secret over the name at each moment: it has the name, or lies beside it."""
+    if not exchange:
+        monkeypatch.setattr(files, "_rename", without(files._EXCHANGE))
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    for step, path, ended in each_moment(tmp_path):
+        done: list[bool] = []
+        path.write_bytes(b"old")
+        moved = path.with_name("moved")
+        moved.write_bytes(SECRET)
+
+        def secret(path: Path = path, moved: Path = moved, done: list[bool] = done) -> None:
+            moved.replace(path)
+            done.append(True)
+
+        with meanwhile(step, secret), contextlib.suppress(FileExistsError), overwriting():
+            put(path, b"public")
+        if not done:
+            ended.append(True)
+        else:
+            assert SECRET in [p.read_bytes() for p in path.parent.iterdir()], f"moment {step}"
+            assert path.read_bytes() == SECRET
+
+
+#: Functions that give and take names; the others only read.
+MOVES = {"new_file", "_take_name", "_claim", "_check_exchanged", "_check_replaceable", "_set_aside", "_put_back"}
+
+
+def end_at(step: int, path: Path, exchange: bool) -> None:
+    """In a process of its own: replace a file in whose place a secret comes at last, and end at a line after that.
+
+    The process ends with 3 there, with 4 where it refuses before.
+    """
+    look = files.check_output
+    looks = lines = 0
+
+    def secret_comes(where: Path, **options: Any) -> None:
+        nonlocal looks
+        look(where, **options)
+        looks += 1
+        if looks == 2:
+            path.unlink()
+            keep(path)
+            sys.settrace(trace)
+            sys._getframe(1).f_trace = trace
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal lines
+        if frame.f_code.co_filename == files.__file__ and frame.f_code.co_name in MOVES and event == "line":
+            lines += 1
+            if lines == step:
+                os._exit(3)
+        return trace
+
+    try:
+        vars(files)["check_output"] = secret_comes
+        if not exchange:
+            vars(files)["_rename"] = without(files._EXCHANGE)
+        with overwriting():
+            put(path, b"public")
+    except FileExistsError:
+        os._exit(4)
+    finally:
+        os._exit(5)
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_a_secret_survives_the_end_of_who_replaces(
+    exchange: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A secret comes in the last moment, and the process ends at each line after that: it is there all the same."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    for step in range(1, 300):
+        place = tmp_path / str(step)
+        place.mkdir()
+        path = place / "f"
+        path.write_bytes(b"old")
+        child = os.fork()
+        if not child:
+            end_at(step, path, exchange)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert code in (3, 4)
+        assert SECRET in [p.read_bytes() for p in place.iterdir()], f"ended at line {step}"
+        if code == 4:
+            assert path.read_bytes() == SECRET
+            break
+    assert code == 4, "never came to the end"
+    assert step > 12
+
+
 @pytest.mark.parametrize("why", [errno.EPERM, errno.ENOTSUP])
 def test_file_systems_without_hard_links(why: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def link(*_: object) -> None:
@@ -148,6 +391,13 @@ def test_file_systems_without_hard_links(why: int, tmp_path: Path, monkeypatch: 
     path = tmp_path / "f"
     put(path, b"first")
     with pytest.raises(FileExistsError):
+        put(path)
+    assert path.read_bytes() == b"first"
+    assert os.listdir(tmp_path) == ["f"]
+    monkeypatch.setattr(files, "_rename", without(files._EXCHANGE, files._NOREPLACE))
+    with pytest.raises(OSError, match="neither hard links nor renaming that replaces nothing: name a place"):
+        put(tmp_path / "g")
+    with overwriting(), pytest.raises(OSError, match="neither hard links"):
         put(path)
     assert path.read_bytes() == b"first"
     assert os.listdir(tmp_path) == ["f"]
@@ -174,17 +424,81 @@ def test_a_log_is_appended_to_logs_only(
     assert Path("aes.key").read_bytes() == b"0123456789abcdef"
 
 
+def test_a_log_begins_as_our_logs_do(tmp_path: Path) -> None:
+    path = tmp_path / "f.json"
+    for content in (b'{"kty": "oct", "k": "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ"}\n', b"{x\n", b'{"time": 1}\n'):
+        path.write_bytes(content)
+        with pytest.raises(FileExistsError, match="something else than a log"):
+            log_file(path)
+    path.unlink()
+    assert log_file(path) == path
+    with path.open("w") as stream:
+        Log(stream)("ready", port=1)
+    assert log_file(path) == path
+
+
+def demo(out: Path, *names: str) -> None:
+    """Run a demo: it makes a folder with a secret in it, and a summary."""
+    clear_demo(out, (*names, "summary.json"))
+    for name in names:
+        (out / name).mkdir()
+        keep(out / name / "demo.key")
+    put(out / "summary.json")
+    finish_demo(out)
+
+
 def test_a_demo_removes_only_what_a_demo_made(tmp_path: Path) -> None:
     mine = tmp_path / "server"
     mine.mkdir()
     (mine / "aes.key").write_bytes(b"0123456789abcdef")
-    with pytest.raises(FileExistsError, match="no demo has made it"):
+    with pytest.raises(FileExistsError, match=r"this demo has not made it.*--out"):
         clear_demo(tmp_path, ("client", "server"))
     assert (mine / "aes.key").exists()
-    clear_demo(tmp_path / "demo", ("server",))
-    (tmp_path / "demo" / "server").mkdir()
-    clear_demo(tmp_path / "demo", ("server",))
-    assert not (tmp_path / "demo" / "server").exists()
+    out = tmp_path / "demo"
+    demo(out, "server")
+    demo(out, "server")
+    clear_demo(out, ("server", "summary.json"))
+    assert os.listdir(out) == [".ringforge-demo"]
+
+
+@pytest.mark.parametrize("where", ["other", "clients/me.secret", "server/me.secret", "server/demo.key", "summary.json"])
+def test_a_demo_keeps_what_came_into_its_folder(where: str, tmp_path: Path) -> None:
+    """A file of one's own, beside what the demo made, among it, in the place of it; and a demo that did not end."""
+    demo(tmp_path, "server")
+    path = tmp_path / where
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.write_bytes(SECRET)
+    for names in (("server",), ("clients", "server"), ("clients",)):
+        with pytest.raises(FileExistsError, match=r"remove .* yourself"):
+            clear_demo(tmp_path, (*names, "summary.json"))
+    assert path.read_bytes() == SECRET
+
+
+def test_a_demo_that_did_not_end_is_kept(tmp_path: Path) -> None:
+    clear_demo(tmp_path, ("server",))
+    clear_demo(tmp_path, ("server",))
+    (tmp_path / "server").mkdir()
+    with pytest.raises(FileExistsError, match="not finished"):
+        clear_demo(tmp_path, ("server",))
+
+
+def test_only_the_file_that_was_made_is_removed_on_failure(tmp_path: Path) -> None:
+    path, other = tmp_path / "secret", tmp_path / "other"
+
+    def fail() -> None:
+        with removed_on_failure() as made:
+            for p in (path, other):
+                put(p)
+                made.append(p)
+            path.rename(tmp_path / "kept")  # which keeps the inode taken
+            path.write_bytes(b"theirs")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert path.read_bytes() == b"theirs"
+    assert not other.exists()
 
 
 # ---- several at once -----------------------------------------------------------------------------
@@ -260,7 +574,7 @@ def test_of_many_keygens_at_once_one_succeeds(system: str, tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     np.save("w.npy", np.eye(2))
     assert main(shlex.split("matvec plan --model w.npy --out p.json")) == 0
-    race(system, 5, 4, tmp_path)
+    race(system, 2, 3, tmp_path)
 
 
 @pytest.mark.long
@@ -346,6 +660,13 @@ def trace(monkeypatch: pytest.MonkeyPatch) -> Trace:
     monkeypatch.setattr(os, "fsync", synced)
     for how, call in (("link", link), ("replace", replace), ("rename", rename)):
         monkeypatch.setattr(os, how, named(how, call))
+    exchange = files._rename
+
+    def exchanged(source: Path, target: Path, flag: int) -> None:
+        exchange(source, target, flag)
+        made.calls.append(("replace", f"{source} {target}"))
+
+    monkeypatch.setattr(files, "_rename", exchanged)
     monkeypatch.setattr(os, "mkdir", folder)
     return made
 
@@ -435,6 +756,39 @@ def test_a_disk_that_fails_to_sync_fails_the_writer(tmp_path: Path, monkeypatch:
         put(path)
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["f"]
+
+
+def test_a_directory_that_fails_to_sync_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name is taken by then: it is not said that nothing was written."""
+    fsync = os.fsync
+
+    def fails(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fails)
+    with pytest.raises(OSError, match=r"^\[Errno 28\] No space left on device: written, but whether its name"):
+        put(tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == b"new"
+
+
+def test_modes_come_from_the_umask_which_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other threads make files too: the umask is the whole process's."""
+    before = os.umask(0o027)
+    try:
+
+        def touched(_: int) -> int:
+            raise AssertionError
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "umask", touched)
+            put(tmp_path / "f")
+            keep(tmp_path / "s")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o640
+    assert stat.S_IMODE((tmp_path / "s").stat().st_mode) == 0o600
 
 
 def test_every_file_of_a_service_is_kept_by_the_one_mechanism() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import dataclasses
 import importlib
 import inspect
 import pickle
@@ -159,6 +160,30 @@ def test_bytes_of_secrets_are_not_among_variables() -> None:
     assert vars(key) == vars(key.tags) == vars(BoxSecret(bytes(32))) == {}
     assert (key.aes, key.tags.value) == (b"private private ", b"private " * 4)
     assert isinstance(key, RawSecret)
+
+
+def _below(kind: type) -> Iterator[type]:
+    inner: type
+    for inner in kind.__subclasses__():
+        yield inner
+        yield from _below(inner)
+
+
+def test_types_of_secrets_are_no_dataclasses() -> None:
+    """`dataclasses.asdict`, `astuple` and `replace` would give what `vars` hides."""
+    for _, module, _, kept in _classes():
+        if any(_KEPT.search(text) for text in kept):
+            importlib.import_module(module)
+    kinds = set(_below(Secret))
+    assert {StreamKey, TagKey, BoxSecret, Tokens} < kinds
+    assert not [kind for kind in kinds if dataclasses.is_dataclass(kind)]
+    key = StreamKey(b"private private ", TagKey(b"private " * 4))
+    gives: list[Any] = [dataclasses.asdict, dataclasses.astuple, dataclasses.replace]
+    for give in gives:
+        with pytest.raises(TypeError):
+            give(key)
+    with pytest.raises(AttributeError):
+        key.aes = bytes(16)  # type: ignore[misc]
 
 
 def test_what_holds_a_secret_is_not_pickled_either() -> None:

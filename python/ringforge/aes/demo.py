@@ -26,7 +26,7 @@ from ringforge.aes.computing import Computation
 from ringforge.aes.engine import BLOCK_BYTES
 from ringforge.aes.transcipher import Stream, library_ctr
 from ringforge.cli.console import console, properties, say, seconds_text, size_text
-from ringforge.files import clear_demo, writing
+from ringforge.files import clear_demo, finish_demo, writing
 from ringforge.search import Search
 from ringforge.serving.processes import answer, served, start
 
@@ -230,6 +230,7 @@ def run_demo(
         print_result(result)
     with writing(out / "summary.json") as f:
         f.write(json.dumps(summary(result), indent=2).encode())
+    finish_demo(out)
     return result
 
 

@@ -55,17 +55,26 @@ _HEAD: Final = len(_MAGIC) + _ID_BYTES + BLOCK_BYTES + 8
 Progress = Callable[[int, int, int], None]
 
 
-@dataclass(frozen=True, repr=False)
 class TagKey(RawSecret):
     """What client and server share to see damage: 32 bytes."""
 
     saved_by = "its `value` is what a file for its owner only may hold"
 
-    value: bytes
-
-    def __post_init__(self) -> None:
-        if len(self.value) != 32:
+    def __init__(self, value: bytes) -> None:
+        if len(value) != 32:
             raise ShapeError("a key for tags is 32 bytes")
+        self._value = value
+
+    @property
+    def value(self) -> bytes:
+        """The 32 bytes."""
+        return self._value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TagKey) and hmac.compare_digest(self._value, other._value)
+
+    def __hash__(self) -> int:
+        return hash(self.key_id)
 
     @property
     def key_id(self) -> bytes:
@@ -79,18 +88,31 @@ class TagKey(RawSecret):
         return mac.digest()
 
 
-@dataclass(frozen=True, repr=False)
 class StreamKey(RawSecret):
     """The client's secrets: an AES-128 key, and the key for tags, which the server gets too."""
 
     saved_by = "its `aes` and the `value` of its `tags` are what a file for its owner only may hold"
 
-    aes: bytes
-    tags: TagKey
-
-    def __post_init__(self) -> None:
-        if len(self.aes) != KEY_BYTES:
+    def __init__(self, aes: bytes, tags: TagKey) -> None:
+        if len(aes) != KEY_BYTES:
             raise ShapeError(f"an AES-128 key is {KEY_BYTES} bytes")
+        self._aes, self._tags = aes, tags
+
+    @property
+    def aes(self) -> bytes:
+        """The AES-128 key, 16 bytes."""
+        return self._aes
+
+    @property
+    def tags(self) -> TagKey:
+        """The key for tags."""
+        return self._tags
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StreamKey) and hmac.compare_digest(self._aes, other._aes) and self._tags == other._tags
+
+    def __hash__(self) -> int:
+        return hash(self._tags)
 
     @classmethod
     def new(cls) -> StreamKey:

@@ -8,6 +8,7 @@ import errno
 import functools
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar
@@ -106,6 +107,10 @@ def output_file(context: typer.Context, path: Path | None) -> Path | None:
     return path
 
 
+#: The beginning of each line of a log of ours (`serving.calls.Log`).
+_LOG_LINE = re.compile(rb'\{"time": "\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "event": "')
+
+
 def log_file(path: Path | None) -> Path | None:
     """Refuse to append to what is no log; callback of options that name one. A device or a pipe will do.
 
@@ -115,8 +120,8 @@ def log_file(path: Path | None) -> Path | None:
     if path is not None and path.is_file():
         what = secret_in(path)
         with path.open("rb") as f:
-            start = f.read(1)
-        if what or start not in (b"", b"{"):
+            start = f.readline(1 << 16)
+        if what or (start and not _LOG_LINE.match(start)):
             what = what or "something else than a log"
             raise FileExistsError(
                 errno.EEXIST, f"holds {what}, which is never replaced nor appended to: name another file", str(path)

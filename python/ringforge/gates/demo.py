@@ -27,7 +27,7 @@ from rich.table import Table
 from ringforge import _native
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text
 from ringforge.errors import Error
-from ringforge.files import clear_demo, writing
+from ringforge.files import clear_demo, finish_demo, writing
 from ringforge.gates import sets
 from ringforge.gates.bits import Evaluator, decrypt, encrypt, from_bits, to_bits
 from ringforge.gates.circuit import Circuit
@@ -189,6 +189,7 @@ def run_demo(
     print_result(result)
     with writing(out / "summary.json") as f:
         f.write(json.dumps(summary(result), indent=2).encode())
+    finish_demo(out)
     return result
 
 

@@ -370,8 +370,18 @@ def set_for(failure: float, method: str = "ginx") -> str:
             return name
     kept = ", ".join(f"{name} 2^{most:.0f}" for name, most in found.items())
     raise ParameterError(
-        f"no set keeps failures below 2^{failure:g} by {method}; there are {kept}: take ginx and 2^-128"
+        f"no shipped set keeps failures below 2^{failure:g} by {method}; they keep {kept}: {_remedy(failure)}"
     )
+
+
+def _remedy(failure: float) -> str:
+    """Return what to ask for where no set promises so much."""
+    best = {method: min(promise(s, method) for s in for_use()) for method in METHODS}
+    able = [method for method, most in best.items() if most <= failure]
+    if able:
+        return f"take {able[0]}"
+    least = min(best, key=lambda method: best[method])
+    return f"no other method reaches it either; the least there is, is 2^{math.ceil(best[least])} by {least}"
 
 
 def circuit_failure(s: GateSet, counts: Mapping[str, int], inputs: str = "mux", method: str = "ginx") -> float:

@@ -34,7 +34,7 @@ from ringforge import params as parameter_sets
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text
 from ringforge.cli.demo_command import missing
 from ringforge.errors import Error
-from ringforge.files import clear_demo, writing
+from ringforge.files import clear_demo, finish_demo, writing
 from ringforge.local_http import first_line, process, say_error
 from ringforge.matmul.machine import Array
 from ringforge.matmul.program import Input, Program, trace
@@ -231,6 +231,7 @@ def run_demo(*, out: Path = Path("demo-out/matmul"), parameters: str = "auto", t
     print_result(result)
     with writing(out / "summary.json") as f:
         f.write(json.dumps(summary(result), indent=2).encode())
+    finish_demo(out)
     return result
 
 

@@ -26,7 +26,7 @@ from ringforge import _native, ckks, local_http
 from ringforge import params as parameter_sets
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text
 from ringforge.errors import ParameterError
-from ringforge.files import clear_demo, save_vectors, writing
+from ringforge.files import clear_demo, finish_demo, save_vectors, writing
 from ringforge.local_http import first_line, process
 from ringforge.matvec import digits, networks
 from ringforge.matvec.demo_result import DemoResult, Exchange, time_rows
@@ -200,6 +200,7 @@ def run_demo(
     with writing(out / "summary.json") as f:
         f.write(summary_json(result).encode())
     say(f"wrote {report}")
+    finish_demo(out)
     return result
 
 

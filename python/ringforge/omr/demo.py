@@ -24,7 +24,7 @@ import numpy as np
 
 from ringforge import _native
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text, visible
-from ringforge.files import clear_demo, writing
+from ringforge.files import clear_demo, finish_demo, writing
 from ringforge.omr import quotes
 from ringforge.omr.board_client import RemoteBoard
 from ringforge.omr.payload import BoxSecret
@@ -292,6 +292,7 @@ def run_demo(
         print_result(result)
     with writing(out / "summary.json") as f:
         f.write(json.dumps(summary(result), indent=2).encode())
+    finish_demo(out)
     return result
 
 

@@ -31,7 +31,7 @@ import ringforge
 from ringforge.cli.console import console, progress, properties, say, seconds_text, size_text
 from ringforge.cli.demo_command import missing
 from ringforge.errors import Error
-from ringforge.files import clear_demo, writing
+from ringforge.files import clear_demo, finish_demo, writing
 from ringforge.local_http import first_line
 from ringforge.psi.store import Store
 from ringforge.search import Search
@@ -263,6 +263,7 @@ def run_demo(
     print_result(result)
     with writing(out / "summary.json") as f:
         f.write(json.dumps(summary(result), indent=2).encode())
+    finish_demo(out)
     return result
 
 

@@ -152,7 +152,7 @@ def test_inputs_in_several_files(run: Run, refused: Run, shop: Path) -> None:
         ("keygen --secret t.key --eval-key f.key --params gates-degraded", "--insecure"),
         ("keygen --secret t.key --eval-key f.key --method other", "--method is ginx, ap, automorphism"),
         ("keygen --secret t.key --eval-key f.key --failure -128", "--failure is a power of two such as 2^-128"),
-        ("keygen --secret t.key --eval-key f.key --failure 2^-129", "take ginx and 2^-128"),
+        ("keygen --secret t.key --eval-key f.key --failure 2^-129", "the least there is, is 2^-128 by ginx"),
         ("keygen --secret t.key --eval-key f.key --failure 2^-128 --method ap", "below 2^-128 by ap"),
         ("keygen --secret t.key --eval-key f.key --failure 2^-64 --params gates-128", "as --params does"),
         ("keygen --secret s.key --eval-key f.key --failure 2^-64 --reuse", "as --reuse does"),

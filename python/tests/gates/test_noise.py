@@ -82,8 +82,11 @@ def test_promises_hold_over_all_keys_too(name: str) -> None:
 def test_a_promise_leads_to_a_set() -> None:
     assert [noise.set_for(f) for f in (-40, -64, -65, -128)] == ["gates-128"] * 2 + ["gates-128-f128"] * 2
     assert noise.set_for(-128, "automorphism") == "gates-128-f128"
-    for failure, method in ((-129, "ginx"), (-128, "ap")):
-        with pytest.raises(ParameterError, match=rf"below 2\^{failure} by {method}.*take ginx and 2\^-128"):
+    with pytest.raises(ParameterError, match=r"below 2\^-128 by ap.*gates-128-f128 2\^-116: take ginx$"):
+        noise.set_for(-128, "ap")
+    for failure, method in ((-129, "ginx"), (-200, "ginx"), (-200, "ap")):
+        none = rf"below 2\^{failure} by {method}.*no other method reaches it either; the least .* is 2\^-128 by ginx$"
+        with pytest.raises(ParameterError, match=none):
             noise.set_for(failure, method)
     with pytest.raises(ParameterError, match="promises nothing"):
         noise.set_for(0)
