@@ -28,7 +28,6 @@ from registry import REASON, TARGETS, room, stored, target, written
 from ringforge import _native, bfv, bundles, delimited, files, gates, local_http, ltv, matmul, matvec, params, psi
 from ringforge.cli import info_command
 from ringforge.errors import Error
-from ringforge.files import overwriting
 from ringforge.gates import cli as gates_cli
 from ringforge.gates import formats as netlists
 from ringforge.gates import integers, storage
@@ -603,8 +602,9 @@ def psi_elements(data: bytes) -> None:
     )
     sets.small_domain(found.elements)
     assert found.own is not None
-    with overwriting():
-        cells.write_rows(room() / "out.csv", found.own, range(len(found.of_rows)), None)
+    out = room() / "out.csv"
+    out.unlink(missing_ok=True)
+    cells.write_rows(out, found.own, range(len(found.of_rows)), None)
 
 
 def _parquet() -> list[bytes]:

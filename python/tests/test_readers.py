@@ -101,6 +101,11 @@ METHODS = {"read_bytes", "read_text", "model_validate_json", "ParseFromString", 
 
 #: Readers of what is our own, with the reason. Patterns of names below `ringforge`.
 OWN = {
+    "files._is_data": "whether a file may be replaced: any bytes get an answer",
+    "files._like_a_key": "whether a file may be replaced: any bytes get an answer",
+    "files.clear_demo": "the list of files that a demo of this user's made",
+    "files.finish_demo": "the list of files that a demo of this user's made",
+    "omr.cli._write_messages": "messages of earlier runs, compared byte by byte",
     "cli.options.log_file": "a log that it is to append to; a test has files that are none",
     "bundles.Label.bytes": "a digest that it has checked",
     "psi.clear.unwrap": "messages of tests, which the clear device alone takes",

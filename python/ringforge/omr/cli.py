@@ -106,6 +106,7 @@ def keygen(
         made.save(secret)
         written.append(secret)
         DetectionKey.make(made, threads=workers).save(detection_key)
+        written.append(detection_key)
         if address is not None:
             mine.save(address)
     figures = {

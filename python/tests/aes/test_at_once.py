@@ -17,6 +17,7 @@ from ringforge.aes.jobs import Servers
 from ringforge.aes.service import Kept
 from ringforge.devices.sharding import ShardedDevice, Share
 from ringforge.errors import Error, MissingKeyError, ParameterError
+from ringforge.files import overwriting
 from tests.aes.clear_engine import ClearServer
 from tests.aes.test_aes_service import KEY, encrypt, folder, loop, opened, plain, sets, state_of
 from tests.aes.test_clear_engine import library
@@ -53,7 +54,8 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
 
 def right(connection: Any, job: str, path: Path, x: np.ndarray) -> None:
     connection.watch(job)
-    connection.fetch(job, path)
+    with overwriting():
+        connection.fetch(job, path)
     assert np.array_equal(opened(path), library(KEY, x, "encrypt"))
 
 
@@ -114,7 +116,8 @@ def test_what_is_computed_on_one_stream_follows_its_rounds(folder: Path, gate: G
         gate.open.set()
         for job in (first, below, other):
             c.watch(job)
-        c.fetch(below, folder / "x")
+        with overwriting():
+            c.fetch(below, folder / "x")
         text = b"a text of thirty-three bytes, all"
         assert opened(folder / "x").tobytes()[: len(text)] == bytes(b < 97 for b in text)
         assert len(found.events("round")) == 11 + 2 * 11, "the stream once, two states of blocks"

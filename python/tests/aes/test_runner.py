@@ -198,7 +198,7 @@ def test_a_full_disk(tmp_path: Path, keys: files.RoundKeys, monkeypatch: pytest.
     def fsync(f: int) -> None:
         nonlocal count
         count += 1
-        if count == 9:  # a round syncs its file and the directory
+        if count == 12:  # two for each file: itself, and its directory
             raise OSError(errno.ENOSPC, "No space left on device")
         real(f)
 
