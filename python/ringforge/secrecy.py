@@ -61,7 +61,7 @@ def guard(module: ModuleType) -> None:
         if inspect.ismodule(found) and found.__name__.startswith(f"{module.__name__}."):
             guard(found)
         elif inspect.isclass(found) and _NATIVE.search(found.__name__) and "saved_by" not in vars(found):
-            found.saved_by = _SAVED_BY.get(found.__name__, Secret.saved_by)
-            found.__repr__ = _shown
-            for name in ("__reduce__", "__reduce_ex__", "__getstate__", "__copy__", "__deepcopy__"):
-                setattr(found, name, _refuse)
+            saved_by = _SAVED_BY.get(found.__name__, Secret.saved_by)
+            refused = ("__reduce__", "__reduce_ex__", "__getstate__", "__copy__", "__deepcopy__")
+            for name, value in {"saved_by": saved_by, "__repr__": _shown, **dict.fromkeys(refused, _refuse)}.items():
+                setattr(found, name, value)
