@@ -623,6 +623,7 @@ def test_tensor_that_claims_more_than_it_holds(tmp_path: Path) -> None:
 def test_damaged_files_give_errors_of_ours(tmp_path_factory: Any, data: st.DataObject) -> None:
     """Truncated or altered anywhere: a model, or an exception of ours, never another one."""
     path = tmp_path_factory.getbasetemp() / "damaged.onnx"
+    path.unlink(missing_ok=True)
     save_onnx(Sequential([Linear(np.ones((2, 3)), [1.0, 2.0]), Square(), Linear(np.ones((1, 2)))]), path)
     content = bytearray(path.read_bytes())
     if data.draw(st.booleans()):
