@@ -22,6 +22,7 @@ import numpy as np
 from ringforge import matmul, matvec
 from ringforge.aes import client as aes
 from ringforge.errors import Error
+from ringforge.files import overwriting
 from ringforge.matmul import service as matmul_service
 from ringforge.matvec import demo as matvec_demo
 from ringforge.matvec.model_files import save_model
@@ -144,6 +145,7 @@ def _aes(s: Service) -> None:
         _equal(c.info().server["set"], "bgv-test")
 
 
+@overwriting()
 def _matmul(s: Service) -> None:
     folder, program, holder = s.folder, s.state["program"], s.state["holder"]
     c = matmul_service.Connection(s.port)
@@ -160,6 +162,7 @@ def _matmul(s: Service) -> None:
         raise WrongError("another product")
 
 
+@overwriting()
 def _matvec(s: Service) -> None:
     c = matvec_demo.Connection(s.port)
     if "client" not in s.state:
