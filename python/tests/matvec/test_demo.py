@@ -131,7 +131,7 @@ def test_the_summary_for_programs(shown: tuple[Path, DemoResult]) -> None:
 
 def test_nothing_of_the_client_is_left(shown: tuple[Path, DemoResult]) -> None:
     out, r = shown
-    assert sorted(p.name for p in out.iterdir()) == ["report.html", "server", "summary.json"]
+    assert sorted(p.name for p in out.iterdir()) == [".ringforge-demo", "report.html", "server", "summary.json"]
     kinds = {f"{name}.{what}" for name in ("single", "batch") for what in ("keys", "evaluate", "results")}
     assert {p.name for p in (out / "server").iterdir()} == kinds | {"model.onnx"}
     assert not Path(f"/proc/{r.server_pid}").exists(), "the server has ended"
