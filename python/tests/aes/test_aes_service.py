@@ -176,9 +176,9 @@ def test_blocks_and_a_stream(folder: Path) -> None:
         assert c.traffic.sent["keys"] < sent + 4096
         job = c.submit(*names, wire.STREAM, folder / "c", "below:97")
         c.watch(job)
-        c.fetch(job, folder / "s")
+        c.fetch(job, folder / "streamed")
         text = b"a text of thirty-three bytes, all".ljust(48, b"\0")
-        assert opened(folder / "s").tobytes()[:33] == bytes(b < 97 for b in text)[:33]
+        assert opened(folder / "streamed").tobytes()[:33] == bytes(b < 97 for b in text)[:33]
         info = c.info()
         assert info.server["slots"] == 32
         assert {s["kind"] for s in info.sets.values()} == {wire.EVALUATION, wire.ROUND_KEYS}

@@ -69,7 +69,7 @@ def test_the_parties_are_three_processes(shown: tuple[Path, demo.DemoResult]) ->
 def test_what_the_server_has(shown: tuple[Path, demo.DemoResult]) -> None:
     """Ciphertexts, evaluation keys, the program; no secret key and no matrix is left anywhere."""
     out, r = shown
-    assert {p.name for p in out.iterdir()} == {"program.json", "server", "summary.json"}
+    assert {p.name for p in out.iterdir()} == {".ringforge-demo", "program.json", "server", "summary.json"}
     assert {p.name for p in (out / "server").iterdir()} == {
         "evaluation.keys",
         "X.input",
