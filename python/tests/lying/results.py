@@ -140,6 +140,7 @@ class Blocks(Computing):
         side, path = self.sides[who], self._folder / "made"
         state = State("bgv", 3, ROUNDS, "encrypt", [])
         head = files.head_of(side, state, "0" * 64, 3)
+        path.unlink(missing_ok=True)
         files.write(path, side.parameter_hash, head, records)
         return path.read_bytes()
 
