@@ -128,7 +128,7 @@ class Blocks(Computing):
             for kind, names in parts.items():
                 (folder / f"{who} {kind}").mkdir()
                 for each in names:
-                    (folder / f"{who} {kind}" / each).write_bytes(b"the server says that it has this")
+                    (folder / f"{who} {kind}" / each).write_bytes(b"the server says that it has this file")
                     (folder / f"{who} {kind}" / each).chmod(0o600)
         self.run = self._run
 
