@@ -193,11 +193,11 @@ def run_demo(
         started = {part: (process / part).read_bytes() for part in ("cmdline", "environ") if process.exists()}
     # After the server has ended: nothing that it is asked depends on what a result holds.
     for job, result_file in results.items():
-        opened = ("--in", result_file, "--stream", "stream", "--aes-key-file", "aes.key", "--out", "opened")
+        opened = ("--in", result_file, "--stream", "stream", "--aes-key-file", "aes.key", "--out", f"opened-{job}")
         begun = clock()
         decrypted[job] = run("decrypt", *mine, *opened, *many)
         seconds["client decrypts, each time"] = clock() - begun
-        got[job] = (client / "opened").read_bytes()
+        got[job] = (client / f"opened-{job}").read_bytes()
     begun = clock()
     pieces = _pieces(client, aes, data)
     search = Search(pieces)
