@@ -134,7 +134,7 @@ def test_ciphertexts_of_a_state_as_bytes(world: World) -> None:
 
 
 def test_transciphering_and_computing_on_the_result(world: World, keys: KeysOf, tmp_path: Path) -> None:
-    stream_key = replace(StreamKey.new(), aes=KEY)
+    stream_key = StreamKey(KEY, StreamKey.new().tags)
     slots = world.client.slots
     data = bytes(np.random.default_rng(7).integers(0, 256, 16 * (slots - 1) + 20, dtype=np.uint8))
     stream = encrypt(stream_key, data, Ledger(tmp_path / "client"), (1 << 128) - 4)
