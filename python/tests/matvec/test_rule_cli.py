@@ -49,7 +49,7 @@ def test_classes_by_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -
     [
         ("plan --model m.npz --out p.json", "--rule FILE writes what clients need"),
         ("plan --model m.npz --out p.json --rule p.json", "both name"),
-        ("plan --model w.npy --out p.json --rule r.json", "layers alone"),
+        ("plan --model w.npy --out p.json --rule new.json", "layers alone"),
         ("plan --model m.joblib --out p.json", "matvec.save_model"),
         ("encrypt --program q.json --secret s.key --in x.npy --out x.ct --rule r.json", "another program"),
         ("decrypt --program q.json --secret s.key --in x.ct --out y.npy --rule r.json", "go together"),
