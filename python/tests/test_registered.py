@@ -113,7 +113,7 @@ def _package(folder: Path, put: Callable[[Path, Path], object]) -> None:
     (folder / "ringforge").mkdir(parents=True)
     native = Path(_native.__file__)
     (folder / "ringforge" / native.name).symlink_to(native)
-    for name in ("__init__.py", "registered.py", "errors.py"):
+    for name in ("__init__.py", "registered.py", "errors.py", "secrecy.py"):
         put(ROOT / "python" / "ringforge" / name, folder / "ringforge" / name)
 
 

@@ -63,13 +63,15 @@ def test_a_moment_without_memory(tmp_path: Path) -> None:
             a.join()
         if server.process.poll() is None:
             resource.prlimit(pid, resource.RLIMIT_AS, before)
-        if server.process.poll() is None and served(server.address, 30):
+        # A call that came in the moment may be lost; one of those that follow is answered, or none ever is.
+        wait_for(lambda: server.process.poll() is not None or served(server.address, 10))
+        if server.process.poll() is None:
             assert ask(str(server.ready["metrics"]), "/readyz").status == 200
             server.process.terminate()
             assert server.process.wait(PATIENCE) == 0
             assert '"killed"' not in "".join(server.lines)
         else:
-            assert server.process.wait(60) != 0, "a supervisor starts another"
+            assert server.process.returncode != 0, "a supervisor starts another"
 
 
 def test_what_found_no_thread_is_done_later(monkeypatch: pytest.MonkeyPatch) -> None:
