@@ -139,8 +139,7 @@ test-install-shared: $(VENV)/.test ## the same as a shared library, and as a par
 ATTACK_SECONDS ?= 3600
 
 attack: build $(VENV)/.test ## every service as a process under attack for ATTACK_SECONDS (3600); prints a table of what honest clients got
-	@$(PY) -P -c "import runpy, sys, ringforge; sys.path.append('python'); sys.argv = ['tests.attack', '$(ATTACK_SECONDS)']; \
-	  runpy.run_module('tests.attack', run_name='__main__')"
+	@$(PY) -P tools/tests_module.py tests.attack $(ATTACK_SECONDS) $(ATTACK_SERVICES)
 
 # ---- the C++ library ---------------------------------------------------------------------------------
 
