@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,39 @@ def real_numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
         ringforge.ValueError: complex numbers, text, dates, durations, masked or missing entries, objects that are no
         real numbers, rows of unequal length. Of data frames the message names the column.
     """
+    a = _array(values, what)
+    if a.dtype.kind not in "fiub":
+        kind = _KINDS.get(a.dtype.kind, f"{a.dtype} entries")
+        remedy = ": take real and imaginary parts apart" if a.dtype.kind == "c" else ""
+        raise RingforgeValueError(f"{what} are {kind}; real numbers are needed{remedy}")
+    return a.astype(np.float64)
+
+
+def rows_in_order(values: Any, wanted: Sequence[str] | None, what: str) -> npt.NDArray[np.float64]:
+    """Return rows of doubles (k, n), one row for a vector, with named columns put in the wanted order.
+
+    Where no names are wanted, or the values have none (`frames.column_names`), columns are taken as they come.
+
+    Raises:
+        MismatchError: columns are missing, unexpected or there twice. ringforge.ValueError: as `real_numbers`.
+    """
+    names = frames.column_names(values)
+    place = None if names is None or wanted is None else frames.order(names, wanted)
+    rows = np.atleast_2d(real_numbers(values, what))
+    return rows if place is None else rows[..., place]
+
+
+def complex_numbers(values: Any, what: str) -> npt.NDArray[np.complex128]:
+    """Return an array of complex doubles; arguments and errors as of `real_numbers`, which takes no complex ones."""
+    a = _array(values, what)
+    if a.dtype.kind not in "fiubc":
+        kind = _KINDS.get(a.dtype.kind, f"{a.dtype} entries")
+        raise RingforgeValueError(f"{what} are {kind}; real or complex numbers are needed")
+    return a.astype(np.complex128)
+
+
+def _array(values: Any, what: str) -> npt.NDArray[Any]:
+    """Values as an array of any type but objects."""
     found = frames.table_numbers(values, what)
     if found is not None:
         return found
@@ -44,15 +78,7 @@ def real_numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
         raise
     except (ValueError, TypeError):
         raise RingforgeValueError(f"{what} are no array of numbers: give rows of one length, of numbers only") from None
-    if a.dtype.kind == "O":
-        return frames.object_numbers(a, what)
-    if a.dtype.kind not in "fiub":
-        kind = _KINDS.get(a.dtype.kind, f"{a.dtype} entries")
-        raise RingforgeValueError(
-            f"{what} are {kind}; real numbers are needed"
-            + (": take real and imaginary parts apart" if a.dtype.kind == "c" else "")
-        )
-    return a.astype(np.float64)
+    return frames.object_numbers(a, what) if a.dtype.kind == "O" else a
 
 
 def refuse_masked(values: Any, what: str) -> None:
@@ -63,15 +89,16 @@ def refuse_masked(values: Any, what: str) -> None:
     """
     masked = _masked(values)
     if masked:
+        entries = "entry" if masked == 1 else "entries"
         raise RingforgeValueError(
-            f"{what} have {masked} masked {'entry' if masked == 1 else 'entries'}: give them values with .filled(...), or leave them away with "
+            f"{what} have {masked} masked {entries}: give them values with .filled(...), or leave them away with "
             ".compressed()"
         )
 
 
 def _masked(values: Any) -> int:
     if isinstance(values, np.ma.MaskedArray):
-        return int(np.ma.count_masked(values))
+        return int(np.ma.getmaskarray(values).sum())
     if isinstance(values, list | tuple):
         return sum(_masked(v) for v in values if isinstance(v, np.ma.MaskedArray | list | tuple))
     return 0
