@@ -23,7 +23,7 @@ from typer import rich_utils
 from ringforge.cli import completion, output
 from ringforge.cli.app import app, find_command
 from ringforge.cli.console import print_error, print_warning, remedied
-from ringforge.errors import Error, PrecisionWarning, UnidentifiedWarning
+from ringforge.errors import Error, NamesWarning, PrecisionWarning, UnidentifiedWarning
 from ringforge.files import first_line
 
 __all__ = ["app", "main"]
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complete(line)
     output.open_closed()
     with warnings.catch_warnings():
-        for kind in (PrecisionWarning, UnidentifiedWarning):
+        for kind in (NamesWarning, PrecisionWarning, UnidentifiedWarning):
             warnings.simplefilter("always", kind)
         warnings.showwarning = print_warning
         words = list(sys.argv[1:] if arguments is None else arguments)

@@ -24,6 +24,7 @@ from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.files import first_line, writing
 from ringforge.matvec.program import FeatureNames, Program
 from ringforge.programs import Frozen, first_problem
+from ringforge.unique import once_each
 
 Array = npt.NDArray[np.float64]
 Label = StrictBool | StrictInt | StrictFloat | Annotated[StrictStr, Field(max_length=1024)]
@@ -291,7 +292,7 @@ class Rule(Frozen):
     def from_json(cls, data: bytes | str, name: str) -> Rule:
         """Parses a rule; `name` is what errors call it."""
         try:
-            rule = cls.model_validate(json.loads(data))
+            rule = cls.model_validate(json.loads(data, object_pairs_hook=once_each))
             rule.check()
         except ValidationError as e:
             raise FormatError(f"{name} is not a rule: {first_problem(e)}") from None

@@ -180,9 +180,7 @@ def _coefficients(step: Any) -> tuple[Array, Array]:
     return weights, intercept
 
 
-def _range(
-    given: Range | None, inputs: int, features: Sequence[str] | None
-) -> tuple[Array, Array] | tuple[None, None]:
+def _range(given: Range | None, inputs: int, features: Sequence[str] | None) -> tuple[Array, Array] | tuple[None, None]:
     if given is None:
         return None, None
     names = given.names if isinstance(given, InputRange) else None
