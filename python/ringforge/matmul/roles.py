@@ -377,9 +377,9 @@ class Server:
             progress: called with the fraction done.
 
         Raises:
-            ParameterError: an input is missing, unknown, or there twice. FormatError, LevelError: a parcel is not what the program
-            says. MismatchError: inputs under different keys. ShapeError, ringforge.ValueError: a plain input is
-            not as declared.
+            ParameterError: an input is missing, unknown, or there twice. FormatError, LevelError: a parcel is not what
+            the program says. MismatchError: inputs under different keys. ShapeError, ringforge.ValueError: a plain
+            input is not as declared.
         """
         given: dict[str, EncryptedMatrix | PlainMatrix] = {}
         for parcel in inputs:

@@ -308,7 +308,7 @@ def encrypt(
     loaded = Program.load(program)
     client = _client(loaded, secret, accept_insecure)
     table = load_table(in_, header=header)
-    rows = table if rule is None else read_rule(rule, loaded).encode(table)
+    rows = table if rule is None else read_rule(rule, loaded).named(table)
     encrypted = client.encrypt(rows, workers)
     size = encrypted.save(out, loaded)
     count = sum(len(group) for group in encrypted.groups)

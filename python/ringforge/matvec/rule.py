@@ -9,7 +9,6 @@ no weights.
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,7 +18,7 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, Valid
 
 from ringforge import frames
 from ringforge.arrays import real_numbers, rows_in_order
-from ringforge.errors import FormatError, MismatchError, NamesWarning, ParameterError, ShapeError
+from ringforge.errors import FormatError, MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.files import first_line, writing
 from ringforge.matvec.program import FeatureNames, Program
@@ -133,15 +132,7 @@ class Rule(Frozen):
             MismatchError: other columns than the model's. ShapeError: another number of features.
             ringforge.ValueError: no real numbers; of data frames the message names the column.
         """
-        names = frames.column_names(x)
-        if (names is None) != (self.features is None):
-            have, lacks = ("the model", "the data") if names is None else ("the data", "the model")
-            warnings.warn(
-                f"{have} has names of features and {lacks} has none, so that columns are taken in the order in which "
-                "they come: fit the model and predict with data frames to have them put in order",
-                NamesWarning,
-                stacklevel=3,
-            )
+        frames.warn_of_position(frames.column_names(x) is not None, self.features is not None)
         return rows_in_order(x, self.features, "features")
 
     def encode(self, x: npt.ArrayLike) -> Array:
@@ -169,9 +160,13 @@ class Rule(Frozen):
             )
         return np.clip(scaled, -1.0, 1.0)
 
+    def named(self, x: npt.ArrayLike) -> frames.Named:
+        """Return what `encode` does, with the names of the features."""
+        return frames.Named(None if self.features is None else tuple(self.features), self.encode(x))
+
     def decode(self, inputs: npt.ArrayLike) -> Array:
         """Features that `encode` maps to given inputs."""
-        rows = np.asarray(inputs, dtype=np.float64)
+        rows = real_numbers(inputs, "inputs")
         if self.low is None:
             return rows
         middle, half = self._ranges
