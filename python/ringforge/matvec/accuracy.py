@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ringforge import frames
 from ringforge.arrays import rows_in_order
 from ringforge.devices import Device
 from ringforge.errors import ShapeError
@@ -119,9 +118,8 @@ def measure_accuracy(
     keys: EvaluationKeys = client.evaluation_keys(threads)
     server = Server(model, program, keys, device=device, threads=threads)
     rows = rows_in_order(samples, program.features, "samples")[: program.batch]
-    columns = None if program.features is None else tuple(program.features)
     described = program.descriptions()
-    group: Sequence[Any] = client.encrypt(frames.Named(columns, rows), threads).groups[0]
+    group: Sequence[Any] = client.encrypt(rows, threads).groups[0]
     found: list[LayerAccuracy] = []
     plain, linear = rows, 0
     names = ["encryption", *step_names(program)]

@@ -14,6 +14,7 @@ from rich import box
 from rich.console import Group
 from rich.table import Table
 
+from ringforge import frames
 from ringforge import params as parameter_sets
 from ringforge.cli import completion
 from ringforge.cli.console import (
@@ -308,7 +309,9 @@ def encrypt(
     loaded = Program.load(program)
     client = _client(loaded, secret, accept_insecure)
     table = load_table(in_, header=header)
-    rows = table if rule is None else read_rule(rule, loaded).named(table)
+    if rule is None and loaded.features is not None:
+        frames.warn_of_position(table.names is not None, True)
+    rows = table if rule is None else read_rule(rule, loaded).encode(table)
     encrypted = client.encrypt(rows, workers)
     size = encrypted.save(out, loaded)
     count = sum(len(group) for group in encrypted.groups)

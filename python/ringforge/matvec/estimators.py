@@ -54,7 +54,7 @@ class EstimatorClient(Secret):
         Raises:
             MismatchError, ShapeError, ringforge.ValueError: as `Rule.encode` and `Client.encrypt`.
         """
-        return self.client.encrypt(self.rule.named(x), threads)
+        return self.client.encrypt(self.rule.encode(x), threads)
 
     def predict(self, result: EncryptedVectors, **options: Any) -> npt.NDArray[Any]:
         """Classes, or values of a regression, as scikit-learn's `predict` gives them.
@@ -163,7 +163,7 @@ class _Estimator:
         Without `prepare`, the program is planned at the first call, for batches of as many rows as fit. Calls from
         several threads take turns.
         """
-        rows = self.rule.named(x)
+        rows = self.rule.encode(x)
         with self._lock:
             session = self._session or self._started(self._plan(len(rows)))
             self._session = session

@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from ringforge import _native, frames
+from ringforge import _native
 from ringforge._native import Ciphertext, Matvec, Metadata, SecretKey
 from ringforge.arrays import rows_in_order
 from ringforge.bundles import Label, Role, Wanted, load_ciphertexts, save_ciphertexts, wanted_label, warn_unlabelled
@@ -246,16 +246,13 @@ class Client(Secret):
     def encrypt(self, x: npt.ArrayLike, threads: int = 1) -> EncryptedVectors:
         """Encrypts one vector (n,) or rows of a matrix (k, n); k beyond the batch makes further groups.
 
-        Columns of data frames are put in order where the program has names of features; other arrays are taken as they
-        come then, with a NamesWarning.
+        Columns of data frames are put in order where the program has names of features.
 
         Raises:
             MismatchError: a data frame with other columns than the program's. ShapeError: wrong length.
             ringforge.ValueError: complex numbers, text, NaN, infinity, or |x| above the program's bound.
         """
         p = self.program
-        if p.features is not None:
-            frames.warn_of_position(frames.column_names(x) is not None, True)
         rows = rows_in_order(x, p.features, "inputs")
         if rows.ndim != 2 or rows.shape[1] != p.inputs or rows.shape[0] == 0:
             raise ShapeError(f"inputs must have length {p.inputs}; got an array of shape {rows.shape}")

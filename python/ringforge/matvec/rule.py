@@ -160,10 +160,6 @@ class Rule(Frozen):
             )
         return np.clip(scaled, -1.0, 1.0)
 
-    def named(self, x: npt.ArrayLike) -> frames.Named:
-        """Return what `encode` does, with the names of the features."""
-        return frames.Named(None if self.features is None else tuple(self.features), self.encode(x))
-
     def decode(self, inputs: npt.ArrayLike) -> Array:
         """Features that `encode` maps to given inputs."""
         rows = real_numbers(inputs, "inputs")
