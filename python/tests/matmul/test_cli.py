@@ -226,7 +226,7 @@ def test_headers_of_files(
     assert "counted.csv, line 1: is read as a header" in " ".join(text.split())
     run(f"run --in A=a.npy --in B=counted.csv --header {FAST} --out d.npy")
     assert np.abs(np.load("d.npy") - exact).max() < 1e-5
-    assert "7 x 3" in refuse(f"run --in A=a.npy --in B=counted.csv --no-header {FAST} --out e.npy")
+    assert "(7, 3) do not chain" in refuse(f"run --in A=a.npy --in B=counted.csv --no-header {FAST} --out e.npy")
 
 
 def test_run_with_blocks_on_disk(here: Path, run: Run) -> None:

@@ -271,6 +271,6 @@ def test_networks_give_vectors_for_one_column() -> None:
     x = rng.uniform(-1, 1, (30, 3))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = MLPRegressor((4,), activation="identity", max_iter=20, random_state=0).fit(x, x[:, :1])
+        fitted = MLPRegressor(hidden_layer_sizes=(4,), activation="identity", max_iter=20, random_state=0).fit(x, x[:, :1])
     trained = matvec.from_sklearn(fitted)
     assert trained.rule.scores(trained.scores_in_clear(x)).shape == fitted.predict(x).shape == (30,)
