@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from ringforge import _native
 from ringforge._native import Ciphertext, GaloisKey, PublicKey, RelinKey, SecretKey
+from ringforge.arrays import real_numbers
 from ringforge.bundles import Wanted, load_ciphertexts, save_ciphertexts
 from ringforge.ckks import flood_deviation
 from ringforge.devices import Device, KeySet, Report
@@ -142,10 +142,11 @@ class _Encryptor:
         spec = self.program.input(name)
         if spec.plain:
             raise ParameterError(f"input {name} is plain: the server is given it as it is")
-        if np.shape(values) != tuple(spec.shape):
-            raise ShapeError(f"input {name} has shape {tuple(spec.shape)}, this array {np.shape(values)}")
+        a = real_numbers(values, f"entries of input {name}")
+        if a.shape != tuple(spec.shape):
+            raise ShapeError(f"input {name} has shape {tuple(spec.shape)}, this array {a.shape}")
         grid = encrypt_tiles(
-            values,
+            a,
             spec.tile or spec.sides,
             self.program.context,
             spec.level,
@@ -376,15 +377,19 @@ class Server:
             progress: called with the fraction done.
 
         Raises:
-            ParameterError: an input is missing or unknown. FormatError, LevelError: a parcel is not what the program
-            says. MismatchError: inputs under different keys. ShapeError, ringforge.ValueError: a plain input is
-            not as declared.
+            ParameterError: an input is missing, unknown, or there twice. FormatError, LevelError: a parcel is not what
+            the program says. MismatchError: inputs under different keys. ShapeError, ringforge.ValueError: a plain
+            input is not as declared.
         """
         given: dict[str, EncryptedMatrix | PlainMatrix] = {}
         for parcel in inputs:
             parcel.check(self.program)
+            if parcel.name in given:
+                raise ParameterError(f"input {parcel.name} is given twice: give each input once")
             given[parcel.name] = self._matrix(parcel)
         for name, values in (plain or {}).items():
+            if name in given:
+                raise ParameterError(f"input {name} is given twice, encrypted and plain: give each input once")
             given[name] = self._plain(name, values)
         missing = [x.name for x in self.program.inputs if x.name not in given]
         if missing:
