@@ -52,7 +52,7 @@ def shown(scores: Array, classes: int) -> Array:
 def best(scores: Array, classes: int, decision: Decision) -> npt.NDArray[np.intp]:
     """The place of the predicted class of each row."""
     found = shown(scores, classes) if decision == "break-ties" else votes(scores, classes)
-    return found.argmax(axis=1)
+    return np.asarray(found.argmax(axis=1))
 
 
 def uncertain(scores: Array, classes: int, decision: Decision, error: float) -> npt.NDArray[np.bool_]:

@@ -52,18 +52,25 @@ class EstimatorClient(Secret):
         self.client, self.rule = client, rule
 
     def encrypt(self, x: npt.ArrayLike, threads: int = 1) -> EncryptedVectors:
-        """Encrypts rows of features.
+        """Encrypts rows of features; columns of data frames are put in the model's order, as `Rule.rows` says.
 
         Raises:
-            ShapeError, ringforge.ValueError: as `Rule.encode` and `Client.encrypt`.
+            MismatchError, ShapeError, ringforge.ValueError: as `Rule.encode` and `Client.encrypt`.
         """
-        rows, bound = self.rule.encode(x), self.client.program.input_bound
+        return self.encrypt_encoded(self.rule.encode(x), threads)
+
+    def encrypt_encoded(self, rows: Array, threads: int = 1) -> EncryptedVectors:
+        """Encrypts rows as `Rule.encode` gives them.
+
+        Raises:
+            ringforge.ValueError: a value beyond the program's bound; the message names the feature, never the value.
+        """
+        bound, names = self.client.program.input_bound, self.rule.features
         beyond = np.flatnonzero((np.abs(rows) > bound).any(axis=0))
         if len(beyond):
-            # The value itself is secret: it is not named.
+            name = str(beyond[0]) if names is None else f'"{names[beyond[0]][:40]}"'
             raise RingforgeValueError(
-                f"feature {beyond[0]} has a value beyond {bound:g}, the largest that this program encrypts, and so "
-                "have "
+                f"feature {name} has a value beyond {bound:g}, the largest that this program encrypts, and so have "
                 f"{len(beyond) - 1} further features: import the model with the ranges of its features, "
                 "from_sklearn(model, input_range=matvec.input_range(X)), X being rows like these; or compile it with a "
                 "larger input_bound="
@@ -163,6 +170,7 @@ class _Estimator:
             options["samples"] = self.rule.encode(options["samples"])
         if self.rule.low is not None:
             options.setdefault("input_bound", 1.0)
+        options.setdefault("features", self.rule.features)
         return compile_model(self.model, parameters, **options)
 
     def public_rule(self, program: Program) -> Rule:
@@ -179,17 +187,18 @@ class _Estimator:
 
     # ---- both roles in this process ----
 
-    def evaluate(self, x: npt.ArrayLike) -> tuple[EstimatorClient, EncryptedVectors]:
+    def evaluate(self, x: Any) -> tuple[EstimatorClient, EncryptedVectors]:
         """Encrypts rows, has them evaluated, and gives the client with the encrypted result.
 
         Without `prepare`, the program is planned at the first call, for batches of as many rows as fit. Calls from
         several threads take turns.
         """
+        rows = self.rule.encode(x)
         with self._lock:
-            session = self._session or self._started(self._plan(len(np.atleast_2d(np.asarray(x)))))
+            session = self._session or self._started(self._plan(len(rows)))
             self._session = session
             client, server = session
-            return client, server.evaluate(client.encrypt(x))[0]
+            return client, server.evaluate(client.encrypt_encoded(rows))[0]
 
     def prepare(self, parameters: Parameters | str | None = None, **options: Any) -> Program:
         """Plans, and makes keys for, what `predict` and its like do in this process; options are those of
@@ -226,8 +235,7 @@ class _Estimator:
         """
         raise UnsupportedModelError(
             f"{type(self).__name__} is fitted already and cannot be trained: fit the estimator of scikit-learn, and "
-            "import "
-            "it again with matvec.from_sklearn"
+            "import it again with matvec.from_sklearn"
         )
 
     def fit_transform(self, *_: Any, **__: Any) -> NoReturn:
@@ -292,7 +300,7 @@ class _Estimator:
             made = self._transformer = getattr(self, "_transformer", None) or self.transformation()
         return made.transform(x)
 
-    def scores_in_clear(self, x: npt.ArrayLike) -> Array:
+    def scores_in_clear(self, x: Any) -> Array:
         """Results (k, outputs) of the same layers without encryption."""
         return np.asarray(self.model(self.rule.encode(x)))
 
@@ -313,17 +321,17 @@ class EncryptedClassifier(_Estimator):
     def classes_(self) -> npt.NDArray[Any]:
         return np.asarray(self.rule.classes)
 
-    def predict(self, x: npt.ArrayLike) -> npt.NDArray[Any]:
+    def predict(self, x: Any) -> npt.NDArray[Any]:
         """Classes of rows: encrypted, evaluated and decrypted in this process."""
         client, result = self.evaluate(x)
         return client.predict(result)
 
-    def decision_function(self, x: npt.ArrayLike) -> Array:
+    def decision_function(self, x: Any) -> Array:
         """Scores of rows, as `predict`."""
         client, result = self.evaluate(x)
         return client.decision_function(result)
 
-    def predict_proba(self, x: npt.ArrayLike) -> Array:
+    def predict_proba(self, x: Any) -> Array:
         """Probabilities of rows, as `predict`.
 
         Raises:
@@ -357,7 +365,7 @@ class EncryptedClassifier(_Estimator):
 class EncryptedRegressor(_Estimator):
     """A regression."""
 
-    def predict(self, x: npt.ArrayLike) -> Array:
+    def predict(self, x: Any) -> Array:
         """Values of rows: encrypted, evaluated and decrypted in this process."""
         client, result = self.evaluate(x)
         return client.predict(result)
@@ -379,7 +387,7 @@ class EncryptedRegressor(_Estimator):
 class EncryptedTransformer(_Estimator):
     """A transformation, as a scaler or a projection."""
 
-    def transform(self, x: npt.ArrayLike) -> Array:
+    def transform(self, x: Any) -> Array:
         """Transformed rows: encrypted, evaluated and decrypted in this process."""
         client, result = self.evaluate(x)
         return client.transform(result)

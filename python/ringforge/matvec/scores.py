@@ -34,8 +34,7 @@ def accuracy(y: npt.ArrayLike, predicted: npt.NDArray[Any], weights: npt.ArrayLi
     if (given.dtype.kind in "US") != (predicted.dtype.kind in "US") and given.dtype.kind != "O":
         raise ShapeError(
             f"classes of type {given.dtype} cannot be compared with the model's, of type {predicted.dtype}: give the "
-            "labels "
-            "that the model was fitted to"
+            "labels that the model was fitted to"
         )
     return float(np.average(given == predicted, weights=_weights(weights, len(predicted))))
 
@@ -56,8 +55,7 @@ def determination(y: npt.ArrayLike, predicted: Array, weights: npt.ArrayLike | N
     if truth.shape != found.shape or len(found) < 2:
         raise ShapeError(
             f"{len(found)} predictions of shape {predicted.shape} need as many targets, for two rows at least, not an "
-            "array "
-            f"of shape {given.shape}"
+            f"array of shape {given.shape}"
         )
     if not np.isfinite(truth).all():
         raise RingforgeValueError("targets must be finite numbers: found NaN or infinity")

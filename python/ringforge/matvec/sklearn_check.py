@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import warnings
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -24,38 +26,52 @@ _ROWS = 8
 _TOLERANCE = 1e-5
 
 
-def check_results(fitted: Any, made: Estimator) -> None:
+def check_results(fitted: Any, made: Estimator) -> bool:
     """Compares an import with the estimator on probe rows, in the clear.
 
     Args:
         fitted: the estimator of scikit-learn.
         made: what was made of it, all of its activations exact.
 
+    Returns:
+        whether a regression gives its single values as a column (k, 1).
+
     Raises:
         UnsupportedModelError: the estimator computes something else than its attributes say, or nothing at all.
     """
-    x = _probe(made)
-    results = made.scores_in_clear(x)
-    slack = _TOLERANCE * _size(made, x)
     rule = made.rule
+    x = _probe(made)
+    values = rule.model_copy(update={"features": None}).encode(x)
+    results = np.asarray(made.model(values))
+    slack = _TOLERANCE * _size(made, values)
     if rule.kind == "features":
-        _compare(fitted, "transform", _ask(fitted, "transform", x), results, slack)
-        return
+        _compare(fitted, "transform", _ask(fitted, "transform", x, rule.features), results, slack)
+        return False
     if rule.classes is None:
         with np.errstate(over="ignore"):
-            values = rule.scores(rule.probabilities(results))
+            found = rule.scores(rule.probabilities(results))
         if rule.link != "identity":  # relative errors of exponentials are absolute ones of what they are taken of
-            slack = slack * (1 + np.abs(values))
-        _compare(fitted, "predict", _ask(fitted, "predict", x), values, slack)
-        return
+            slack = slack * (1 + np.abs(found.reshape(len(x), -1)))
+        theirs = _ask(fitted, "predict", x, rule.features)
+        _compare(fitted, "predict", theirs, found, slack)
+        return np.shape(theirs) == (len(x), 1)
     if rule.decision != "order" and hasattr(fitted, "decision_function"):
-        _compare(fitted, "decision_function", _ask(fitted, "decision_function", x), rule.scores(results), slack)
+        _compare(
+            fitted,
+            "decision_function",
+            _ask(fitted, "decision_function", x, rule.features),
+            rule.scores(results),
+            slack,
+        )
     sure = ~rule.uncertain(results, float(np.max(slack)))
-    labels = np.asarray(_ask(fitted, "predict", x))
+    labels = np.asarray(_ask(fitted, "predict", x, rule.features))
     if (labels[sure] != rule.labels(results)[sure]).any():
         raise _another(fitted, "predict")
     if rule.link != "identity" and hasattr(fitted, "predict_proba"):
-        _compare(fitted, "predict_proba", _ask(fitted, "predict_proba", x), rule.probabilities(results), slack)
+        _compare(
+            fitted, "predict_proba", _ask(fitted, "predict_proba", x, rule.features), rule.probabilities(results), slack
+        )
+    return False
 
 
 def _probe(made: Estimator) -> Array:
@@ -67,9 +83,8 @@ def _probe(made: Estimator) -> Array:
     return np.concatenate([generator.standard_normal(shape), np.abs(generator.standard_normal(shape)) * 30])
 
 
-def _size(made: Estimator, x: Array) -> Array:
-    """Size of the largest number on the way to each row's results, (k, 1)."""
-    values = made.rule.encode(x)
+def _size(made: Estimator, values: Array) -> Array:
+    """Size of the largest number on the way from encoded rows to each row's results, (k, 1)."""
     largest = np.ones(len(values))
     for layer in made.model.layers:
         if isinstance(layer, Linear):
@@ -79,17 +94,11 @@ def _size(made: Estimator, x: Array) -> Array:
     return largest[:, None]
 
 
-def _ask(fitted: Any, method: str, x: Array) -> Any:
+def _ask(fitted: Any, method: str, x: Array, names: list[str] | None) -> Any:
     """What the estimator itself gives; a data frame goes in where it was fitted to one."""
-    names = getattr(fitted, "feature_names_in_", None)
     rows: Any = x
-    if names is not None:
-        try:
-            import pandas
-        except ImportError:
-            pass
-        else:
-            rows = pandas.DataFrame(x, columns=names)
+    if names is not None and find_spec("pandas") is not None:
+        rows = import_module("pandas").DataFrame(x, columns=names)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
@@ -122,6 +131,5 @@ def _another(fitted: Any, method: str) -> UnsupportedModelError:
     return UnsupportedModelError(
         f"this {type(fitted).__name__} does not compute what its fitted attributes say: its {method} differs from the "
         "model made of them, so it would be answered wrongly. Fit it again with this release of scikit-learn, or give "
-        "its "
-        "weights as matvec.Linear(weights, bias)"
+        "its weights as matvec.Linear(weights, bias)"
     )

@@ -8,18 +8,20 @@ made of them is compared with the estimator's own results on probe rows, so that
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from ringforge import frames
 from ringforge.arrays import real_numbers
 from ringforge.errors import ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matvec.affine import Affine, Builder, Value
 from ringforge.matvec.estimators import EncryptedTransformer, Estimator, estimator
 from ringforge.matvec.polynomial import Polynomial
-from ringforge.matvec.rule import Rule
+from ringforge.matvec.rule import InputRange, Rule
 from ringforge.matvec.sklearn_check import check_results
 from ringforge.matvec.sklearn_fitted import fitted as attribute
 from ringforge.matvec.sklearn_fitted import name_of, refuse
@@ -50,7 +52,8 @@ def from_sklearn(
             `matvec.approximations.relu(degree, interval)`.
         input_range: (low, high), numbers or one for each feature, that inputs lie in: `matvec.input_range(samples)`.
             Public. They are mapped to -1 ... 1, which keeps bounds and errors small where features differ in size.
-            Without it, inputs are encrypted as they are, up to the program's bound of inputs.
+            Without it, inputs are encrypted as they are, up to the program's bound of inputs. Ends with names (ranges
+            measured on a data frame, a pandas Series such as `frame.min()`) are put in the order of the model's.
         method: "predict" or "transform", for estimators that do both, as LinearDiscriminantAnalysis. By default they
             predict, and the result's `transform` is there too.
 
@@ -90,7 +93,8 @@ def _imported(fitted: Any, activation: Activation | None, input_range: Range | N
     context = Context(Builder(Polynomial), activation)
     predicting = method != "transform" and predicts(fitted)
     inputs = _inputs(fitted)
-    low, high = _range(input_range, inputs)
+    features = _feature_names(fitted, inputs)
+    low, high = _range(input_range, inputs, features)
     start = Affine.identity(0, (inputs,))
     if low is not None and high is not None:
         half = (high - low) / 2
@@ -107,12 +111,14 @@ def _imported(fitted: Any, activation: Activation | None, input_range: Range | N
         outputs=layers.outputs,
         low=None if low is None else _short(low),
         high=None if high is None else _short(high),
+        features=features,
         **found.rule,
     )
     made = estimator(layers, rule)
-    if not context.replaced:
-        check_results(fitted, made)
-    return made
+    if context.replaced:
+        return made
+    column = check_results(fitted, made)
+    return estimator(layers, rule.model_copy(update={"one_column": True})) if column else made
 
 
 def _inputs(step: Any) -> int:
@@ -131,11 +137,28 @@ def _inputs(step: Any) -> int:
     return int(attribute(step, "n_features_in_"))
 
 
-def _range(given: Range | None, inputs: int) -> tuple[Array, Array] | tuple[None, None]:
+def _feature_names(step: Any, inputs: int) -> list[str] | None:
+    """The names of the columns that a model was fitted with, or None."""
+    while step is not None:
+        names = getattr(step, "feature_names_in_", None)
+        if names is not None and len(names) == inputs:
+            return [str(n) for n in names]
+        # Wrappers know the names where what they wrap was fitted to them.
+        if name_of(step) == "Pipeline":
+            step = parts(step)[0]
+        elif name_of(step) in OPENED:
+            step = opened(step)
+        else:
+            step = getattr(step, "regressor_", getattr(step, "estimator_", None))
+    return None
+
+
+def _range(given: Range | None, inputs: int, features: Sequence[str] | None) -> tuple[Array, Array] | tuple[None, None]:
     if given is None:
         return None, None
+    names = given.names if isinstance(given, InputRange) else None
     try:
-        low, high = (real_numbers(end, "input_range") for end in given)
+        low, high = (_end(end, names, features) for end in given)
     except (TypeError, ValueError):
         raise ParameterError("input_range is a pair (low, high), each a number or one for each feature") from None
     if {low.shape, high.shape} - {(), (inputs,)}:
@@ -143,6 +166,15 @@ def _range(given: Range | None, inputs: int) -> tuple[Array, Array] | tuple[None
     if not np.isfinite(low).all() or not np.isfinite(high).all() or (low > high).any():
         raise RingforgeValueError("input_range must be finite, low <= high for each feature")
     return np.broadcast_to(low, (inputs,)), np.broadcast_to(high, (inputs,))
+
+
+def _end(end: Any, names: Sequence[Any] | None, features: Sequence[str] | None) -> Array:
+    """One end of ranges, in the order of the features where it has names."""
+    known = frames.column_names(end) if names is None else names
+    numbers = real_numbers(end, "ends of input_range")
+    if numbers.ndim == 2 and len(numbers) == 1:
+        numbers = numbers[0]  # of data frames of one row, as polars gives them
+    return numbers if known is None or features is None else numbers[frames.order(known, features, "input_range")]
 
 
 def _short(a: Array) -> list[float]:

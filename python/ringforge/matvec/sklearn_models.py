@@ -215,8 +215,7 @@ def _plain(step: Any, x: Affine, context: Context) -> Affine:
     if found.rule.get("kind") != "values" or found.rule.get("link", "identity") != "identity":
         raise UnsupportedModelError(
             f"{type(step).__name__} inside of another estimator: its predictions are classes or exponentials, which "
-            "are no "
-            "linear functions of the features; regressions with linear predictions are taken there"
+            "are no linear functions of the features; regressions with linear predictions are taken there"
         )
     return found.value.line(context.model)
 
@@ -248,8 +247,7 @@ def classes_of(step: Any) -> list[Any]:
     if labels.ndim != 1 or len(labels) < 2:
         raise UnsupportedModelError(
             f"{type(step).__name__} with classes of shape {labels.shape}: two classes at least, and one label for a "
-            "row, "
-            "are needed"
+            "row, are needed"
         )
     plain: list[Any] = labels.tolist()
     if len({type(c) for c in plain}) > 1 or not isinstance(plain[0], bool | int | float | str):
@@ -343,8 +341,7 @@ def _vectors(step: Any) -> Array:
     if getattr(step, "kernel", "") == "precomputed":
         raise UnsupportedModelError(
             f"{type(step).__name__}(kernel='precomputed') takes kernels of rows, which the client cannot make: fit it "
-            "with "
-            "kernel='linear'"
+            "with kernel='linear'"
         )
     return dense(step, "support_vectors_")
 
@@ -452,8 +449,7 @@ def _shown(step: Any, x: Affine, context: Context) -> tuple[Affine, Link]:
         raise UnsupportedModelError(
             f"{known} inside of another classifier: it has no decision_function that is an affine function of the "
             "features, so the outer one reads probabilities; LogisticRegression, LinearSVC or RidgeClassifier are "
-            "taken "
-            "there"
+            "taken there"
         )
     return found.value.line(context.model), found.rule.get("link", "identity")
 
@@ -548,8 +544,7 @@ def _stacked_classifier(step: Any, x: Affine, context: Context) -> Scores:
     if any(m != "decision_function" for m in methods):
         raise UnsupportedModelError(
             f"StackingClassifier with stack_method {sorted(set(methods))} computes with probabilities or classes, "
-            "which are "
-            "no polynomials of the features: fit it with stack_method='decision_function'"
+            "which are no polynomials of the features: fit it with stack_method='decision_function'"
         )
     found = [_shown(part, x, context)[0] for part in step.estimators_]
     scores = predicted(step.final_estimator_, _joined([*found, *([x] if step.passthrough else [])]), context)

@@ -14,8 +14,7 @@ _REASONS: dict[str, str] = {
         "RandomTreesEmbedding"
     ),
     "boosting weighs the votes of its estimators (classes, or a median), and encrypted values cannot be compared; "
-    "train "
-    "one linear model": "AdaBoostClassifier AdaBoostRegressor",
+    "train one linear model": "AdaBoostClassifier AdaBoostRegressor",
     "its estimators vote, or their probabilities are averaged, and neither comparisons nor exponentials of encrypted "
     "values are polynomials; use one of its linear estimators alone, or a StackingClassifier with "
     "stack_method='decision_function'": "VotingClassifier BaggingClassifier",

@@ -43,8 +43,7 @@ def transformed(step: Any, x: Affine, model: Builder) -> Affine:
     if name and hasattr(step, "predict") and not hasattr(step, "get_support"):
         raise UnsupportedModelError(
             f"{name} in the middle of a pipeline: what it hands on (distances, classes or nothing) is no polynomial "
-            "of the "
-            "features; only a pipeline's last step may predict"
+            "of the features; only a pipeline's last step may predict"
         )
     if not name or not hasattr(step, "get_support"):
         refuse(step, list(TRANSFORMERS))
@@ -81,8 +80,7 @@ def opened(step: Any) -> Any:
     if name.endswith("SearchCV") and hasattr(step, "cv_results_") and not hasattr(step, "best_estimator_"):
         raise ParameterError(
             f"this {name} has no best_estimator_, for it was made with refit=False: fit it with refit=True, or give "
-            "the "
-            "estimator that you fitted with best_params_"
+            "the estimator that you fitted with best_params_"
         )
     return fitted(step, OPENED[name])
 
@@ -126,8 +124,7 @@ def _tf_idf(step: Any, x: Affine, _: Builder) -> Affine:
     if step.norm is not None or step.sublinear_tf:
         raise UnsupportedModelError(
             f"TfidfTransformer(norm={step.norm!r}, sublinear_tf={step.sublinear_tf}) divides by norms or takes "
-            "logarithms "
-            "of encrypted values: fit it with norm=None and sublinear_tf=False"
+            "logarithms of encrypted values: fit it with norm=None and sublinear_tf=False"
         )
     return x.scaled(array(step, "idf_")) if step.use_idf else x
 
@@ -217,8 +214,7 @@ def _agglomeration(step: Any, x: Affine, _: Builder) -> Affine:
     if pooling not in (np.mean, np.sum):
         raise UnsupportedModelError(
             f"FeatureAgglomeration pools with {getattr(pooling, '__name__', pooling)}, which is not known to be "
-            "linear: "
-            "use numpy.mean or numpy.sum"
+            "linear: use numpy.mean or numpy.sum"
         )
     members = (labels[:, None] == np.unique(labels)).astype(np.float64)
     return x.product(members / members.sum(axis=0) if pooling is np.mean else members)
