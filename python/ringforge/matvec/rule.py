@@ -127,6 +127,11 @@ class Rule(Frozen):
         """Whether each pair of classes has a score."""
         return self.decision not in (None, "order")
 
+    @property
+    def _saturates(self) -> bool:
+        """Whether the largest probability decides, each a logistic function of its own score."""
+        return self.decision == "order" and self.link == "one-vs-rest"
+
     # ---- before encryption ----
 
     @property
@@ -227,6 +232,8 @@ class Rule(Frozen):
             best = (rows[:, 0] > (self.threshold or 0.0)).astype(np.intp)
         elif self.by_pairs and self.decision is not None:
             best = decisions.best(rows, len(self.classes), self.decision)
+        elif self._saturates:
+            best = self.probabilities(rows).argmax(axis=1)
         else:
             best = rows.argmax(axis=1)
         labels: npt.NDArray[Any] = np.asarray(self.classes)[best]
@@ -266,7 +273,11 @@ class Rule(Frozen):
         if self.by_pairs and self.decision is not None:
             return decisions.uncertain(rows, len(self.classes), self.decision, error)
         best = np.sort(rows, axis=1)
-        return best[:, -1] - best[:, -2] <= 2 * error
+        close = best[:, -1] - best[:, -2] <= 2 * error
+        if self._saturates:
+            # Beyond 30 logistic functions round to 1, and the first of these classes is predicted.
+            close |= best[:, -2] > 30
+        return np.asarray(close)
 
     def _results(self, results: npt.ArrayLike) -> Array:
         rows = np.atleast_2d(real_numbers(results, "results"))
