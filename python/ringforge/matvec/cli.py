@@ -75,7 +75,7 @@ def plan(
     model: Annotated[Path, typer.Option(help="Model: .onnx, .npz, or .npy with one matrix.")],
     out: Annotated[Path, typer.Option(help="Program file to write (JSON).", callback=output_file)],
     params: Params = "auto",
-    batch: Annotated[int, typer.Option(help="Vectors in one ciphertext: a power of two.")] = 1,
+    batch: Annotated[int, typer.Option(help="Vectors in one ciphertext, rounded up to a power of two.")] = 1,
     level: Annotated[int | None, typer.Option(help="Level of the inputs; default: the lowest that works.")] = None,
     algorithm: Annotated[str, typer.Option(help=f"One of {', '.join(ALGORITHMS)}.")] = "auto",
     memory: Annotated[
@@ -363,9 +363,7 @@ def evaluate(
 
 def report_table(reports: list[tuple[str, Report]], title: str = "evaluation") -> Group:
     """What each layer took, a row each, and their sum: time, cycles and operations; then bytes moved."""
-    total = reports[0][1]
-    for _, report in reports[1:]:
-        total = total + report
+    total = sum((report for _, report in reports), start=Report("", 0.0))
     rows = [*reports, ("total", total)]
 
     def table(heading: str, labels: list[str], cells: Callable[[Report], list[str]]) -> Table:
@@ -377,7 +375,7 @@ def report_table(reports: list[tuple[str, Report]], title: str = "evaluation") -
             made.add_row(
                 name,
                 *cells(report),
-                end_section=name == reports[-1][0] and report is reports[-1][1],
+                end_section=bool(reports) and name == reports[-1][0] and report is reports[-1][1],
                 style="bold" if report is total else None,
             )
         return made
@@ -412,9 +410,7 @@ def _report_object(program: Program, server: Server, groups: int, reports: list[
             "bytes": dict(report.bytes),
         }
 
-    total = reports[0][1]
-    for _, report in reports[1:]:
-        total = total + report
+    total = sum((report for _, report in reports), start=Report(server.device_name, 0.0))
     return {
         "system": "matvec",
         "backend": program.backend,

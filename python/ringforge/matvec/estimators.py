@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -157,7 +156,7 @@ class _Estimator:
         self.model, self.rule = model, rule
         self._lock = threading.Lock()
         self._session: tuple[EstimatorClient, Server] | None = None
-        self.transformation: Callable[[], EncryptedTransformer] | None = None
+        self.transformation: EncryptedTransformer | None = None
 
     # ---- roles ----
 
@@ -266,7 +265,7 @@ class _Estimator:
     def __sklearn_clone__(self) -> Self:
         """The same fitted model without keys or program, as `sklearn.base.clone` gives it of a FrozenEstimator."""
         made = type(self)(self.model, self.rule)
-        made.transformation = self.transformation
+        made.transformation = None if self.transformation is None else self.transformation.__sklearn_clone__()
         return made
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -296,9 +295,7 @@ class _Estimator:
                 "this model predicts and transforms nothing; of an estimator that does both, as "
                 "LinearDiscriminantAnalysis, from_sklearn(model, method='transform') imports the transformation"
             )
-        with self._lock:
-            made = self._transformer = getattr(self, "_transformer", None) or self.transformation()
-        return made.transform(x)
+        return self.transformation.transform(x)
 
     def scores_in_clear(self, x: Any) -> Array:
         """Results (k, outputs) of the same layers without encryption."""

@@ -8,6 +8,7 @@ made of them is compared with the estimator's own results on probe rows, so that
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from ringforge import frames
 from ringforge.arrays import real_numbers
-from ringforge.errors import ParameterError, ShapeError
+from ringforge.errors import ParameterError, ShapeError, UnsupportedModelError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matvec.affine import Affine, Builder, Value
 from ringforge.matvec.estimators import EncryptedTransformer, Estimator, estimator
@@ -77,16 +78,11 @@ def from_sklearn(
     if method == "transform" and not transforms(last(fitted)):
         raise ParameterError(f"{type(last(fitted)).__name__} transforms nothing: leave method= out")
     made = _imported(fitted, activation, input_range, method)
-    if both and method == "auto" and activation is None:
-        # Made when asked for: half of what both could do is never used.
-        made.transformation = lambda: _transformer(fitted, input_range)
+    if both and method == "auto":
+        with contextlib.suppress(UnsupportedModelError):  # as of a discriminant analysis that only predicts
+            also = _imported(fitted, None, input_range, "transform")
+            made.transformation = also if isinstance(also, EncryptedTransformer) else None
     return made
-
-
-def _transformer(fitted: Any, input_range: Range | None) -> EncryptedTransformer:
-    found = from_sklearn(fitted, input_range=input_range, method="transform")
-    assert isinstance(found, EncryptedTransformer)
-    return found
 
 
 def _imported(fitted: Any, activation: Activation | None, input_range: Range | None, method: str) -> Estimator:

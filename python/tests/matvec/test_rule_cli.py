@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A saved classifier of wine, and rows."""
     monkeypatch.chdir(tmp_path)
     there = fitted(CLASSIFIERS["LinearSVC"], "wine")
-    matvec.save_model(matvec.from_sklearn(there, input_range=ranges("wine")), tmp_path / "m.npz")
+    matvec.save_model(tmp_path / "m.npz", matvec.from_sklearn(there, input_range=ranges("wine")))
     np.save(tmp_path / "x.npy", split("wine")[2])
     return tmp_path
 

@@ -395,7 +395,7 @@ def test_client_and_server_apart_with_files_between(tmp_path: Path) -> None:
     """The client has a program, a rule and its key; the server the model, keys and ciphertexts."""
     there, held = fitted(CLASSIFIERS["PCA"], "breast_cancer"), split("breast_cancer")[2]
     trained = matvec.from_sklearn(there, input_range=ranges("breast_cancer"))
-    matvec.save_model(trained, tmp_path / "model.npz")
+    matvec.save_model(tmp_path / "model.npz", trained)
     del trained
     # Server: plans what it has, publishes.
     at_server = matvec.load_estimator(tmp_path / "model.npz")
@@ -497,12 +497,12 @@ def test_samples_bound_what_networks_reach() -> None:
 def test_models_in_files_keep_layers_and_rule(tmp_path: Path) -> None:
     scaler, mlp = network("tanh")
     ours = matvec.from_sklearn(mlp, activation=approximations.tanh(9, (-4, 4)), input_range=(-5, 5))
-    matvec.save_model(ours, tmp_path / "m.npz")
+    matvec.save_model(tmp_path / "m.npz", ours)
     again = matvec.load_estimator(tmp_path / "m.npz")
     assert again.rule == ours.rule
     x = np.clip(scaler.transform(HELD), -5, 5)
     np.testing.assert_array_equal(again.scores_in_clear(x), ours.scores_in_clear(x))
-    matvec.save_model(ours.model, tmp_path / "layers.npz")
+    matvec.save_model(tmp_path / "layers.npz", ours.model)
     with pytest.raises(FormatError, match="no rule"):
         matvec.load_estimator(tmp_path / "layers.npz")
     for name in ("m.joblib", "m.pkl"):
