@@ -41,7 +41,7 @@ from ringforge.devices import Report, open_device
 from ringforge.errors import ParameterError
 from ringforge.files import check_different, check_vectors_name, load_vectors, naming, removed_on_failure, save_vectors
 from ringforge.matvec.accuracy import measure_accuracy
-from ringforge.matvec.answers import Evaluated, Explained
+from ringforge.matvec.answers import Estimators, Evaluated, Explained
 from ringforge.matvec.calibration import SAFETY
 from ringforge.matvec.compiler import bounds_table, compile_model
 from ringforge.matvec.labels import RuleFile, planned_model, read_rule, write_labels
@@ -473,6 +473,40 @@ def decrypt(
     say(f"wrote {out}: {rows.shape[0]} vectors of {rows.shape[1]} numbers")
     if loaded.backend == "ckks":
         say(f"predicted error: at most {client.error_bound(result, share_bits):.3g} each")
+
+
+@app.command()
+@prints(ROWS, Estimators)
+def estimators(
+    names: Annotated[list[str] | None, typer.Argument(help="Classes of scikit-learn; by default all.")] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print tables as docs/estimators.md has them.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Lists the estimators of scikit-learn: those that are taken, and the others with the reason.
+
+    Each is fitted to a few rows, imported, and compared with scikit-learn in the clear; all of them take a minute.
+
+    Examples: `ringforge matvec estimators`, `ringforge matvec estimators SVC KMeans`
+    """
+    from ringforge.matvec import sklearn_table
+
+    wanted = None if not names else set(names)
+    unknown = set() if wanted is None else wanted - set(sklearn_table.estimators())
+    if unknown:
+        raise ParameterError(f"scikit-learn lists no class {', '.join(sorted(unknown))}")
+    with progress("fitting estimators") as update:
+        found = sklearn_table.table(wanted, update)
+    if as_json:
+        emit(found)
+    elif markdown:
+        typer.echo(sklearn_table.markdown(found), nl=False)
+    else:
+        made = Table(title=f"scikit-learn {found.release}", title_justify="left", box=box.SIMPLE_HEAD)
+        for heading in ("estimator", "taken", "becomes, or why not"):
+            made.add_column(heading, overflow="fold")
+        for row in found.rows:
+            made.add_row(row.made, "yes" if row.taken else "no", row.becomes or row.reason)
+        console().print(made)
 
 
 @app.command()

@@ -112,7 +112,8 @@ def _with_suffix(path: Path) -> Path:
 def _found(path: str | Path) -> Path:
     """The file of a name, or that of the name with .npz behind it, as `save_model` writes it."""
     path = Path(path)
-    return _with_suffix(path) if not path.exists() and _with_suffix(path).exists() else path
+    itself = path.suffix in {".npz", ".npy", ".onnx", *_PICKLES} and path.exists()
+    return _with_suffix(path) if not itself and _with_suffix(path).exists() else path
 
 
 def _load(path: Path) -> tuple[Sequential, Rule | None]:

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ringforge.cli.output import Result
 from ringforge.errors import Error, UnsupportedModelError
+from ringforge.matvec.answers import Estimators, EstimatorTaken
 from ringforge.matvec.estimators import EncryptedTransformer, Estimator
 from ringforge.matvec.model import Linear
 from ringforge.matvec.sklearn_import import from_sklearn
@@ -176,30 +176,6 @@ _FITTED_TO = {
 _DATA_OF = {name: data for data, names in _FITTED_TO.items() for name in names.split()}
 
 
-class TableRow(Result):
-    """One estimator of scikit-learn."""
-
-    name: str
-    """Its class."""
-    made: str
-    """How it was made, with the options that matter."""
-    taken: bool
-    """Whether from_sklearn takes it; if so, its results were those of scikit-learn."""
-    becomes: str
-    """The kind and the layers of what it becomes; empty where it is refused."""
-    reason: str
-    """The reason of a refusal; empty where it is taken."""
-
-
-class Table(Result):
-    """All estimators that scikit-learn lists."""
-
-    system: Literal["matvec"]
-    release: str
-    """Of scikit-learn."""
-    rows: list[TableRow]
-
-
 def data() -> dict[str, tuple[Any, ...]]:
     """Small data sets of every kind that estimators are fitted to, by name: features first, then targets."""
     generator = np.random.default_rng(7)
@@ -249,7 +225,9 @@ def estimators() -> Mapping[str, type]:
     return {**found, "IterativeImputer": impute.IterativeImputer}
 
 
-def rows(names: set[str] | None = None, run: Callable[[Estimator, Array], Array] | None = None) -> Iterator[TableRow]:
+def rows(
+    names: set[str] | None = None, run: Callable[[Estimator, Array], Array] | None = None
+) -> Iterator[EstimatorTaken]:
     """Fits estimators and imports them, in the order of their names.
 
     Args:
@@ -275,11 +253,11 @@ def _row(
     classes: Mapping[str, type],
     sets: dict[str, tuple[Any, ...]],
     run: Callable[[Estimator, Array], Array] | None,
-) -> TableRow:
+) -> EstimatorTaken:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         # The texts are those above, none comes from outside.
-        there = eval(text, {**classes, "np": np, "DATA": sets})  # noqa: S307
+        there = eval(text, {**classes, "np": np, "DATA": sets})
         if "random_state" in there.get_params():
             there.set_params(random_state=0)
         given = sets[_DATA_OF.get(name, _usual(there))]
@@ -288,12 +266,12 @@ def _row(
         try:
             ours = from_sklearn(there)
         except Error as e:
-            return TableRow(name=name, made=text, taken=False, becomes="", reason=str(e))
+            return EstimatorTaken(name=name, made=text, taken=False, becomes="", reason=str(e))
         x = np.asarray(given[0])
         scores = ours.scores_in_clear(x) if run is None else run(ours, x)
         if not equal(there, ours, x, scores):
             raise AssertionError(f"{text} is taken, and its results are others than scikit-learn's")
-    return TableRow(name=name, made=text, taken=True, becomes=_becomes(ours), reason="")
+    return EstimatorTaken(name=name, made=text, taken=True, becomes=_becomes(ours), reason="")
 
 
 def _usual(there: Any) -> str:
@@ -342,15 +320,20 @@ def _becomes(made: Estimator) -> str:
     return text if not activations else f"{text} and {activations} polynomial{'' if activations == 1 else 's'} between"
 
 
-def table(names: set[str] | None = None) -> Table:
-    """The table of all estimators, or of some."""
-    found = list(rows(names))
+def table(names: set[str] | None = None, progress: Callable[[float], None] | None = None) -> Estimators:
+    """The table of all estimators, or of some; `progress` is called with the fraction done."""
+    wanted = sorted(estimators() if names is None else names)
+    found = []
+    for i, name in enumerate(wanted):
+        found.extend(rows({name}))
+        if progress is not None:
+            progress((i + 1) / len(wanted))
     import sklearn
 
-    return Table(system="matvec", release=sklearn.__version__, rows=found)
+    return Estimators(system="matvec", release=sklearn.__version__, rows=found)
 
 
-def markdown(found: Table) -> str:
+def markdown(found: Estimators) -> str:
     """The table for the documentation: what is taken, then what is refused, grouped by the reason."""
     taken = [row for row in found.rows if row.taken]
     lines = [
