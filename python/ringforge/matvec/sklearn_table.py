@@ -15,6 +15,7 @@ from ringforge.errors import Error, UnsupportedModelError
 from ringforge.matvec.answers import Estimators, EstimatorTaken
 from ringforge.matvec.estimators import EncryptedTransformer, Estimator
 from ringforge.matvec.model import Linear
+from ringforge.matvec.rule import input_range
 from ringforge.matvec.sklearn_import import from_sklearn
 from ringforge.matvec.sklearn_reasons import reason
 
@@ -226,13 +227,14 @@ def estimators() -> Mapping[str, type]:
 
 
 def rows(
-    names: set[str] | None = None, run: Callable[[Estimator, Array], Array] | None = None
+    names: set[str] | None = None, run: Callable[[Estimator, Array], Array] | None = None, error: float = 1e-6
 ) -> Iterator[EstimatorTaken]:
     """Fits estimators and imports them, in the order of their names.
 
     Args:
         names: classes to look at; by default all.
         run: gives an estimator's scores for rows of features, (k, outputs); by default in the clear.
+        error: of scores that is allowed, as of `equal`.
 
     Raises:
         UnsupportedModelError: scikit-learn is not installed.
@@ -244,7 +246,7 @@ def rows(
     for name in sorted(classes):
         if names is None or name in names:
             for text in made.get(name, [f"{name}()"]):
-                yield _row(name, text, classes, sets, run)
+                yield _row(name, text, classes, sets, run, error)
 
 
 def _row(
@@ -253,6 +255,7 @@ def _row(
     classes: Mapping[str, type],
     sets: dict[str, tuple[Any, ...]],
     run: Callable[[Estimator, Array], Array] | None,
+    error: float,
 ) -> EstimatorTaken:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -262,14 +265,15 @@ def _row(
             there.set_params(random_state=0)
         given = sets[_DATA_OF.get(name, _usual(there))]
         if hasattr(there, "fit"):
-            there.fit(*(given if len(given) == 1 or not name.startswith("SparseCoder") else given[:1]))
+            there.fit(*given)
+        text = text.replace("*DATA['binary']", "X, y")
+        x = np.asarray(given[0])
         try:
-            ours = from_sklearn(there)
+            ours = from_sklearn(there, input_range=input_range(x) if x.ndim == 2 and np.isfinite(x).all() else None)
         except Error as e:
             return EstimatorTaken(name=name, made=text, taken=False, becomes="", reason=str(e))
-        x = np.asarray(given[0])
         scores = ours.scores_in_clear(x) if run is None else run(ours, x)
-        if not equal(there, ours, x, scores):
+        if not equal(there, ours, x, scores, error):
             raise AssertionError(f"{text} is taken, and its results are others than scikit-learn's")
     return EstimatorTaken(name=name, made=text, taken=True, becomes=_becomes(ours), reason="")
 
