@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Writes docs/estimators.md anew: `python -m tests.matvec.estimators_page`, from python/."""
+"""Writes docs/matvec-estimators.md anew: `python -m tests.matvec.estimators_page`, from python/."""
 
 from __future__ import annotations
 

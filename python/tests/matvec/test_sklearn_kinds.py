@@ -39,7 +39,7 @@ from ringforge.matvec import decisions, sklearn_table
 from ringforge.matvec.sklearn_models import PREDICTORS
 from ringforge.matvec.sklearn_steps import TRANSFORMERS
 
-PAGE = Path(__file__).parents[3] / "docs" / "estimators.md"
+PAGE = Path(__file__).parents[3] / "docs" / "matvec-estimators.md"
 BEGIN, END = "<!-- estimators: begin -->\n", "<!-- estimators: end -->\n"
 
 #: Classes that take seconds to fit, or are of no kind of their own.
