@@ -333,7 +333,7 @@ def test_thresholds_move_classes_and_not_scores() -> None:
     for positive, threshold, response in (
         (None, 0.3, "auto"),
         (0, 0.8, "predict_proba"),
-        (0, 0.5, "decision_function"),
+        (0, 3.0, "decision_function"),
     ):
         there = model_selection.FixedThresholdClassifier(
             linear_model.LogisticRegression(), threshold=threshold, pos_label=positive, response_method=response
