@@ -479,7 +479,9 @@ def decrypt(
 @prints(ROWS, Estimators)
 def estimators(
     names: Annotated[list[str] | None, typer.Argument(help="Classes of scikit-learn; by default all.")] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print tables as docs/matvec-estimators.md has them.")] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print tables as docs/matvec-estimators.md has them.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Lists the estimators of scikit-learn: those that are taken, and the others with the reason.

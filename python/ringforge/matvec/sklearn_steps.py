@@ -343,28 +343,34 @@ def _support(step: Any) -> Any:
 
 def _by_columns(step: Any, x: Affine, model: Builder) -> Affine:
     fitted(step, "transformers_")
-    places = fitted(step, "_transformer_to_input_indices")
-    parts = []
-    for name, part, _ in step.transformers_:
-        chosen = np.asarray(places[name], dtype=np.intp)
-        if not len(chosen) or (isinstance(part, str) and part == "drop"):
-            continue
-        of_these = transformed(part, x.product(selection(chosen, x.shape[0])), model)
-        parts.append(_weighted(step, name, of_these))
-    if not parts:
-        raise UnsupportedModelError("this ColumnTransformer drops every column, so there is nothing to compute")
-    return parts[0] if len(parts) == 1 else Affine.joined(parts, 0)
+    places = {n: np.asarray(p, dtype=np.intp) for n, p in fitted(step, "_transformer_to_input_indices").items()}
+    parts = [(name, part, selection(places[name], x.shape[0])) for name, part, _ in step.transformers_]
+    return _beside(step, [(name, part, x.product(chosen)) for name, part, chosen in parts if chosen.size], model)
 
 
 def _union(step: Any, x: Affine, model: Builder) -> Affine:
-    parts = [
-        _weighted(step, name, transformed(part, x, model))
-        for name, part in step.transformer_list
-        if not (isinstance(part, str) and part == "drop")
-    ]
-    if not parts:
-        raise UnsupportedModelError("this FeatureUnion drops every part, so there is nothing to compute")
-    return parts[0] if len(parts) == 1 else Affine.joined(parts, 0)
+    return _beside(step, [(name, part, x) for name, part in step.transformer_list], model)
+
+
+def _beside(step: Any, parts: Sequence[tuple[str, Any, Affine]], model: Builder) -> Affine:
+    """The results of transformers beside each other, each with what it is applied to.
+
+    Raises:
+        UnsupportedModelError: all are dropped, or one multiplies features and others stand beside it.
+    """
+    kept = [(name, part, x) for name, part, x in parts if not (isinstance(part, str) and part == "drop")]
+    if not kept:
+        raise UnsupportedModelError(f"this {type(step).__name__} drops every column, so there is nothing to compute")
+    before, found = model.base, []
+    for name, part, x in kept:
+        found.append(_weighted(step, name, transformed(part, x, model)))
+        if model.base != before and len(kept) > 1:
+            raise UnsupportedModelError(
+                f"{name!r} of this {type(step).__name__} multiplies features, and parts beside it do not: layers are a "
+                f"chain; put PolynomialFeatures or the kernel behind the {type(step).__name__}, where it takes all "
+                "columns"
+            )
+    return found[0] if len(found) == 1 else Affine.joined(found, 0)
 
 
 def _weighted(step: Any, name: str, part: Affine) -> Affine:

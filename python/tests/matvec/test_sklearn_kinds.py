@@ -36,6 +36,7 @@ from ringforge import matvec
 from ringforge.errors import ParameterError, ShapeError, UnsupportedModelError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matvec import decisions, sklearn_table
+from ringforge.matvec.scores import determination
 from ringforge.matvec.sklearn_models import PREDICTORS
 from ringforge.matvec.sklearn_steps import TRANSFORMERS
 
@@ -113,14 +114,14 @@ RANGE = matvec.input_range(X)
 
 def kinds() -> dict[str, Any]:
     columns = compose.ColumnTransformer(
-        [("a", make_pipeline(StandardScaler(), PolynomialFeatures(2)), [3, 0]), ("b", "passthrough", slice(1, 2))],
+        [("a", make_pipeline(StandardScaler(), FunctionTransformer()), [3, 0]), ("b", "passthrough", slice(1, 2))],
         remainder=StandardScaler(),
     )
     union = FeatureUnion([("k", feature_selection.SelectKBest(k=2)), ("i", FunctionTransformer())])
     logistic = linear_model.LogisticRegression
     return {
         "search": model_selection.GridSearchCV(make_pipeline(StandardScaler(), logistic()), {}, cv=2),
-        "columns": make_pipeline(columns, linear_model.RidgeClassifier()),
+        "columns": make_pipeline(columns, PolynomialFeatures(2), linear_model.RidgeClassifier()),
         "union": make_pipeline(union, logistic()),
         "support vectors": svm.SVC(kernel="linear"),
         "support vectors by pairs": svm.SVC(kernel="linear", decision_function_shape="ovo"),
@@ -195,6 +196,11 @@ def broken_searches() -> dict[str, tuple[Any, type[Exception], str]]:
             UnsupportedModelError,
             "drops every column",
         ),
+        "products beside other columns": (
+            FeatureUnion([("a", PolynomialFeatures(2)), ("b", StandardScaler())]).fit(X),
+            UnsupportedModelError,
+            "behind the FeatureUnion",
+        ),
         "distances within a pipeline": (
             make_pipeline(cluster.KMeans(2, random_state=0), logistic).fit(X, Y),
             UnsupportedModelError,
@@ -252,9 +258,10 @@ def test_scores_of_regressions(classifier: Any) -> None:
         there = linear_model.LinearRegression().fit(X, y)
         ours = matvec.from_sklearn(there, input_range=RANGE)
         for w in (None, weights):
-            found = ours.score(X, y, w)
-            exact = metrics.r2_score(y, ours.predict(X), sample_weight=w)
-            assert found == pytest.approx(exact, abs=1e-12)
+            values = ours.predict(X)
+            exact = metrics.r2_score(y, values, sample_weight=w)
+            assert determination(y, values, w) == pytest.approx(exact, abs=1e-12)
+            assert ours.score(X, y, w) == pytest.approx(exact, abs=1e-4)
     with pytest.raises(ShapeError, match="as many targets"):
         ours.score(X, T)
     assert not hasattr(matvec.from_sklearn(StandardScaler().fit(X)), "score")
