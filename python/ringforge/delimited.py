@@ -396,9 +396,8 @@ def _numbers(table: _Table, f: BinaryIO) -> npt.NDArray[np.float64]:
             width = len(cells)
         table.check_width(line, cells, width)
         out.extend(signs.number(line, i + 1, cell.strip()) for i, cell in enumerate(cells))
-    if not out or width is None:
-        what = "has a header and no numbers" if table.names is not None else "is empty"
-        raise FormatError(f"{table.name}: {what}: write one row of numbers a line")
+    if width is None:
+        raise FormatError(f"{table.name} is empty: write one row of numbers a line")
     return np.frombuffer(out, dtype=np.float64).reshape(-1, width).copy()
 
 

@@ -705,7 +705,7 @@ def load_table(path: str | Path, *, header: bool | None = None) -> Named:
         raw = load_npy(path)
     if raw.dtype.kind not in "fiub":
         raise RingforgeValueError(f"{path.name} holds {raw.dtype} entries; real numbers are needed")
-    if raw.ndim not in (1, 2) or raw.size == 0:
+    if raw.ndim not in (1, 2) or not raw.shape[-1]:
         raise ShapeError(f"{path.name} holds an array of shape {raw.shape}; (n,) or (vectors, n) is needed")
     return Named(None, np.atleast_2d(np.array(raw, dtype=np.float64)))
 

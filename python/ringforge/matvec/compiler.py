@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import numpy.typing as npt
 
 from ringforge import _native, frames
@@ -109,7 +110,7 @@ def compile_model(
     Args:
         model: a Linear layer or a Sequential.
         parameters: a set, the name of one, or None to have the smallest suitable one suggested.
-        batch: input vectors per ciphertext, a power of two; more throughput for the same latency.
+        batch: input vectors per ciphertext, rounded up to a power of two; more throughput for the same latency.
         level: level of the inputs; the default is the lowest at which all results fit.
         algorithm: "auto", "bsgs", "diagonal" or "horner".
         memory: bytes the server may use for keys, encoded matrices and temporaries.
@@ -150,7 +151,7 @@ def compile_model(
     request = _Request(
         seq,
         sizes,
-        batch,
+        _places(batch),
         level,
         algorithm,
         memory,
@@ -167,6 +168,17 @@ def compile_model(
     if doubt:
         warnings.warn(doubt, PrecisionWarning, stacklevel=2)
     return compiled
+
+
+def _places(batch: int) -> int:
+    """The power of two that holds a batch.
+
+    Raises:
+        ParameterError: no whole number of at least 1.
+    """
+    if not isinstance(batch, int | np.integer) or isinstance(batch, bool) or batch < 1:
+        raise ParameterError(f"batch is {batch!r}; a number of vectors is needed, 1 or more")
+    return 1 << (int(batch) - 1).bit_length()
 
 
 @dataclass(frozen=True)
@@ -269,8 +281,11 @@ def _best(request: _Request, chosen: Parameters) -> tuple[Compiled, float]:
     """The program for given parameters, and its error: at the lowest level that holds and, if asked for, is precise
     enough; else at the most precise one."""
     depth, level, batch = request.depth, request.level, request.batch
-    if batch < 1 or batch & (batch - 1) or batch > chosen.slots:
-        raise ParameterError(f"batch must be a power of two up to {chosen.slots}, not {batch}")
+    if batch > chosen.slots:
+        raise ParameterError(
+            f"a batch of {batch} vectors does not fit into the {chosen.slots} slots of {chosen.name}: ask for fewer; "
+            "further vectors make further ciphertexts"
+        )
     if depth > chosen.max_level:
         raise LevelError(
             f"the model rescales {depth} times and {chosen.name} has levels 0 ... {chosen.max_level}: choose "

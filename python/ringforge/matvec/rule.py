@@ -21,6 +21,7 @@ from ringforge.arrays import real_numbers, rows_in_order
 from ringforge.errors import FormatError, MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.files import first_line, writing
+from ringforge.matvec import decisions
 from ringforge.matvec.program import FeatureNames, Program
 from ringforge.programs import Frozen, first_problem
 from ringforge.unique import once_each
@@ -35,8 +36,8 @@ MAX_FILE = 1 << 22
 MAX_COUNT = 1 << 16
 
 #: What becomes of scores: nothing; 1/(1 + e^-s); e^s over their sum; logistic functions over their sum; (clip(s) + 1)/2
-#: over their sum.
-Link = Literal["identity", "sigmoid", "softmax", "one-vs-rest", "clip"]
+#: over their sum; e^s and e^s - 1 of values.
+Link = Literal["identity", "sigmoid", "softmax", "one-vs-rest", "clip", "exp", "expm1"]
 
 
 class Rule(Frozen):
@@ -48,6 +49,8 @@ class Rule(Frozen):
             predicted for scores above 0.
         classes: labels, in the order of scores.
         link: what makes probabilities of scores; for "values", what is applied to results.
+        decision: how scores decide if neither one for each class nor one for two does (:mod:`.decisions`).
+        threshold: what a single score must reach for the second class; None is 0.
         low, high: ranges of inputs, one number each or one for each feature; they are mapped to -1 ... 1 before
             encryption. None: inputs are encrypted as they are.
         program: digest of the program that the rule goes with; empty when it is not bound to one.
@@ -62,6 +65,8 @@ class Rule(Frozen):
     outputs: Annotated[int, Field(ge=1, le=1 << 20)]
     classes: Annotated[list[Label], Field(min_length=2, max_length=MAX_COUNT)] | None = None
     link: Link = "identity"
+    decision: decisions.Decision | None = None
+    threshold: Annotated[float, Field(allow_inf_nan=False)] | None = None
     low: Annotated[list[float], Field(min_length=1, max_length=MAX_COUNT)] | None = None
     high: Annotated[list[float], Field(min_length=1, max_length=MAX_COUNT)] | None = None
     program: Annotated[str, Field(max_length=128)] = ""
@@ -92,10 +97,14 @@ class Rule(Frozen):
             raise FormatError(f"a rule of kind {self.kind} {'lacks' if self.classes is None else 'has'} classes")
         if self.classes is not None:
             count = len(self.classes)
-            if not (self.outputs == count or (self.outputs == 1 and count == 2)):
+            if self.by_pairs and self.outputs != decisions.pair_count(count):
+                raise FormatError(f"{count} classes and {self.outputs} scores; one score for each pair is needed")
+            if not self.by_pairs and not (self.outputs == count or (self.outputs == 1 and count == 2)):
                 raise FormatError(f"{count} classes and {self.outputs} scores; one score for each class is needed")
             if len({type(c) for c in self.classes}) > 1 or len(set(self.classes)) < count:
                 raise FormatError("classes must be different labels of one type")
+        if (self.decision is not None and self.classes is None) or (self.threshold is not None and not self.binary):
+            raise FormatError("a rule has a decision for classes alone, and a threshold for one score of two classes")
         if (self.low is None) != (self.high is None):
             raise FormatError("a rule has both ends of its ranges, or neither")
         if self.low is not None and self.high is not None:
@@ -112,6 +121,16 @@ class Rule(Frozen):
     def binary(self) -> bool:
         """Whether one score decides between two classes."""
         return self.classes is not None and self.outputs == 1
+
+    @property
+    def by_pairs(self) -> bool:
+        """Whether each pair of classes has a score."""
+        return self.decision not in (None, "order")
+
+    @property
+    def _saturates(self) -> bool:
+        """Whether the largest probability decides, each a logistic function of its own score."""
+        return self.decision == "order" and self.link == "one-vs-rest"
 
     # ---- before encryption ----
 
@@ -143,7 +162,7 @@ class Rule(Frozen):
             outside of its range; the message names the feature, never the value.
         """
         rows = self.rows(x)
-        if rows.ndim != 2 or rows.shape[1] != self.inputs or not len(rows):
+        if rows.ndim != 2 or rows.shape[1] != self.inputs:
             raise ShapeError(f"rows of {self.inputs} features are needed, not an array of shape {rows.shape}")
         if not np.isfinite(rows).all():
             raise RingforgeValueError("features must be finite numbers: found NaN or infinity")
@@ -156,7 +175,8 @@ class Rule(Frozen):
             name = f"feature {beyond[0]}" if self.features is None else f'feature "{self.features[beyond[0]][:40]}"'
             raise RingforgeValueError(
                 f"{name} has a value outside of its range, and so have {len(beyond) - 1} further features:"
-                " clip the data, or ask for a model with wider ranges: from_sklearn(..., input_range=...)"
+                " clip the data, or import the model with wider ranges: "
+                "from_sklearn(model, input_range=matvec.input_range(X, margin=...)), X being rows like these"
             )
         return np.clip(scaled, -1.0, 1.0)
 
@@ -174,8 +194,21 @@ class Rule(Frozen):
         """Decrypted results in scikit-learn's shape: (k,) for a single score or value, else (k, outputs).
 
         A regression that was fitted with targets (n, 1) gives (k, 1) where scikit-learn's does.
+
+        Raises:
+            ParameterError: a classifier without scores of its own, as a Bayesian one.
         """
         rows = self._results(results)
+        if self.decision == "order":
+            raise ParameterError(
+                "this classifier has no decision_function: its scores only say which class comes first; use predict"
+                + ("" if self.link == "identity" else " or predict_proba")
+            )
+        if self.by_pairs and self.classes is not None and self.decision != "pairs":
+            found = decisions.shown(rows, len(self.classes))
+            return found[:, 1] if self.binary else found
+        if self.decision == "pairs":  # libsvm counts them the other way round
+            return -rows
         return rows[:, 0] if self.outputs == 1 and self.kind != "features" and not self.one_column else rows
 
     def labels(self, results: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -187,7 +220,14 @@ class Rule(Frozen):
         rows = self._results(results)
         if self.classes is None:
             raise ParameterError(f"a model of {self.kind} has no classes")
-        best = (rows[:, 0] > 0).astype(np.intp) if self.binary else rows.argmax(axis=1)
+        if self.binary:
+            best = (rows[:, 0] > (self.threshold or 0.0)).astype(np.intp)
+        elif self.by_pairs and self.decision is not None:
+            best = decisions.best(rows, len(self.classes), self.decision)
+        elif self._saturates:
+            best = self.probabilities(rows).argmax(axis=1)
+        else:
+            best = rows.argmax(axis=1)
         labels: npt.NDArray[Any] = np.asarray(self.classes)[best]
         return labels
 
@@ -202,6 +242,8 @@ class Rule(Frozen):
             if self.classes is None:
                 return rows
             raise ParameterError("this classifier gives scores, no probabilities: use decision_function")
+        if self.link in ("exp", "expm1"):
+            return np.asarray(np.exp(rows) if self.link == "exp" else np.expm1(rows))
         if self.link == "softmax":
             powers = np.exp(rows - rows.max(axis=1, keepdims=True))
             return np.asarray(powers / powers.sum(axis=1, keepdims=True))
@@ -219,9 +261,15 @@ class Rule(Frozen):
         if self.classes is None:
             return np.zeros(len(rows), dtype=bool)
         if self.binary:
-            return np.abs(rows[:, 0]) <= error
+            return np.asarray(np.abs(rows[:, 0] - (self.threshold or 0.0)) <= error)
+        if self.by_pairs and self.decision is not None:
+            return decisions.uncertain(rows, len(self.classes), self.decision, error)
         best = np.sort(rows, axis=1)
-        return best[:, -1] - best[:, -2] <= 2 * error
+        close = best[:, -1] - best[:, -2] <= 2 * error
+        if self._saturates:
+            # Beyond 30 logistic functions round to 1, and the first of these classes is predicted.
+            close |= best[:, -2] > 30
+        return np.asarray(close)
 
     def _results(self, results: npt.ArrayLike) -> Array:
         rows = np.atleast_2d(real_numbers(results, "results"))
