@@ -22,6 +22,7 @@ __all__ = [
     "FormatError",
     "HardwareError",
     "IllegalInstructionError",
+    "IntervalWarning",
     "LevelError",
     "MemoryLimitError",
     "MismatchError",
@@ -42,6 +43,10 @@ __all__ = [
 
 class PrecisionWarning(UserWarning):
     """Results may carry errors as large as they are; the message names the remedy."""
+
+
+class IntervalWarning(PrecisionWarning):
+    """Values may leave the interval on which a polynomial stands for another function; the message names the remedy."""
 
 
 class UnidentifiedWarning(UserWarning):

@@ -8,6 +8,7 @@ Whoever has the model does this before anyone's data is there: with a key of its
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge.devices import Device
-from ringforge.errors import ShapeError
+from ringforge.errors import IntervalWarning, ShapeError
 from ringforge.matvec.compiler import step_names
+from ringforge.matvec.intervals import rows_outside
 from ringforge.matvec.model import Linear, Model, as_sequential
 from ringforge.matvec.program import Program
 from ringforge.matvec.roles import Client, EvaluationKeys, Server
@@ -105,7 +107,8 @@ def measure_accuracy(
     """Encrypts samples, evaluates them, and decrypts after each layer, with a key made for it.
 
     Args:
-        samples: inputs as rows; as many as one group takes are used (the program's batch).
+        samples: inputs as rows; as many as one group takes are used (the program's batch). Rows that leave the
+            interval of an approximation are warned of (`IntervalWarning`).
 
     Raises:
         as Client, Server and their methods; ShapeError: a program of version 1, which predicts nothing.
@@ -117,6 +120,14 @@ def measure_accuracy(
     keys: EvaluationKeys = client.evaluation_keys(threads)
     server = Server(model, program, keys, device=device, threads=threads)
     rows = np.atleast_2d(np.asarray(samples, dtype=np.float64))[: program.batch]
+    count, where = rows_outside(as_sequential(model), rows)
+    if count:
+        warnings.warn(
+            f"{count} of {len(rows)} samples leave {where}, which is no approximation there: errors below are those of "
+            "the polynomial. Take one for a wider interval",
+            IntervalWarning,
+            stacklevel=2,
+        )
     described = program.descriptions()
     group: Sequence[Any] = client.encrypt(rows, threads).groups[0]
     found: list[LayerAccuracy] = []

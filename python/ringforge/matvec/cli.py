@@ -18,6 +18,7 @@ from ringforge.cli import completion
 from ringforge.cli.console import (
     console,
     parse_size,
+    print_warning,
     progress,
     say,
     seconds_text,
@@ -60,6 +61,12 @@ app = typer.Typer(
     "The server runs `plan` and `evaluate`; the client runs `keygen`, `encrypt` and `decrypt`. "
     "The secret key stays with the client; the program, the evaluation keys and the ciphertexts travel.\n\n"
     "`ringforge matvec demo` plays both sides on real data.",
+)
+
+#: Said of a program whose inputs may leave the interval of an approximation.
+_LEAVES = (
+    "inputs may leave the interval on which a polynomial of this program is an approximation, and results of such inputs "
+    "are wrong by any amount: plan with --samples, with --bounds that hold, or a wider interval"
 )
 
 SecretFile = Annotated[Path, typer.Option("--secret", help="The client's secret key.")]
@@ -349,6 +356,8 @@ def evaluate(
     with progress("evaluating") as update:
         outputs, reports = server.evaluate_layers(inputs, update)
     size = outputs.save(out, loaded)
+    if loaded.leaves_intervals:
+        print_warning(_LEAVES)
     if as_json:
         emit(_report_object(loaded, server, len(inputs.groups), reports))
         return
@@ -426,6 +435,7 @@ def _report_object(program: Program, server: Server, groups: int, reports: list[
         "encode_seconds": server.prepare_seconds,
         **one(total),
         "layers": [{"layer": name, **one(report)} for name, report in reports],
+        **({"warnings": [_LEAVES]} if program.leaves_intervals else {}),
     }
 
 
