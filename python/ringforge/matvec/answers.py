@@ -84,5 +84,5 @@ class Evaluated(Result):
     bytes: Mapping[str, int]
     """Memory traffic by what moved."""
     layers: list[LayerRun]
-    warnings: list[str] = []
+    warnings: list[str] | None = None
     """What the program says against its results; missing if it is nothing."""

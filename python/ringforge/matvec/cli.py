@@ -65,8 +65,8 @@ app = typer.Typer(
 
 #: Said of a program whose inputs may leave the interval of an approximation.
 _LEAVES = (
-    "inputs may leave the interval on which a polynomial of this program is an approximation, and results of such inputs "
-    "are wrong by any amount: plan with --samples, with --bounds that hold, or a wider interval"
+    "inputs may leave the interval on which a polynomial of this program is an approximation, and results of such "
+    "inputs are wrong by any amount: plan with --samples, with --bounds that hold, or a wider interval"
 )
 
 SecretFile = Annotated[Path, typer.Option("--secret", help="The client's secret key.")]
