@@ -61,6 +61,7 @@ class Accuracy:
     layers: tuple[LayerAccuracy, ...]
     samples: int
     parameters: str
+    warnings: tuple[str, ...] = ()
 
     @property
     def worst(self) -> LayerAccuracy:
@@ -92,6 +93,7 @@ class Accuracy:
             "samples": self.samples,
             "parameters": self.parameters,
             "layers": [asdict(layer) for layer in self.layers],
+            **({"warnings": list(self.warnings)} if self.warnings else {}),
         }
 
 
@@ -121,13 +123,13 @@ def measure_accuracy(
     server = Server(model, program, keys, device=device, threads=threads)
     rows = np.atleast_2d(np.asarray(samples, dtype=np.float64))[: program.batch]
     count, where = rows_outside(as_sequential(model), rows)
+    told: tuple[str, ...] = ()
     if count:
-        warnings.warn(
+        told = (
             f"{count} of {len(rows)} samples leave {where}, which is no approximation there: errors below are those of "
             "the polynomial. Take one for a wider interval",
-            IntervalWarning,
-            stacklevel=2,
         )
+        warnings.warn(told[0], IntervalWarning, stacklevel=2)
     described = program.descriptions()
     group: Sequence[Any] = client.encrypt(rows, threads).groups[0]
     found: list[LayerAccuracy] = []
@@ -155,7 +157,7 @@ def measure_accuracy(
         )
         if progress:
             progress(i / (len(names) - 1))
-    return Accuracy(tuple(found), len(rows), program.parameters.name)
+    return Accuracy(tuple(found), len(rows), program.parameters.name, told)
 
 
 def _bits(error: float, largest: float) -> float:

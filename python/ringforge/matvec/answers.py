@@ -40,6 +40,8 @@ class Explained(Result):
     parameters: str
     """Name of the set."""
     layers: list[LayerAccuracy]
+    warnings: list[str] | None = None
+    """What is to be known of these errors; missing if it is nothing."""
 
 
 class LayerRun(Result):
@@ -86,3 +88,21 @@ class Evaluated(Result):
     layers: list[LayerRun]
     warnings: list[str] | None = None
     """What the program says against its results; missing if it is nothing."""
+
+
+class OperatorRow(Result):
+    """Operators of ONNX that are treated alike."""
+
+    taken: bool
+    """Whether they are read."""
+    names: list[str]
+    """The operators."""
+    what: str
+    """What becomes of them, or why they are refused."""
+
+
+class Operators(Result):
+    """All operators of ONNX that are known, taken or not. Some are taken in several ways."""
+
+    system: Literal["matvec"]
+    rows: list[OperatorRow]

@@ -42,7 +42,7 @@ from ringforge.devices import Report, open_device
 from ringforge.errors import ParameterError
 from ringforge.files import check_different, check_vectors_name, load_vectors, naming, removed_on_failure, save_vectors
 from ringforge.matvec.accuracy import measure_accuracy
-from ringforge.matvec.answers import Evaluated, Explained
+from ringforge.matvec.answers import Evaluated, Explained, OperatorRow, Operators
 from ringforge.matvec.calibration import SAFETY
 from ringforge.matvec.compiler import bounds_table, compile_model
 from ringforge.matvec.labels import RuleFile, planned_model, read_rule, write_labels
@@ -196,7 +196,7 @@ def _promised(text: str) -> list[float | None] | None:
 
 
 @app.command()
-@prints(ROWS, Explained)
+@prints(ROWS, Explained, version=2)
 @overwrites
 def explain(
     model: Annotated[Path, typer.Option(help="Model: .onnx, .npz, or .npy with one matrix.")],
@@ -315,7 +315,7 @@ def encrypt(
 
 
 @app.command()
-@prints(WORK, Evaluated)
+@prints(WORK, Evaluated, version=2)
 @overwrites
 def evaluate(
     program: ProgramFile,
@@ -487,6 +487,33 @@ def decrypt(
     say(f"wrote {out}: {rows.shape[0]} vectors of {rows.shape[1]} numbers")
     if loaded.backend == "ckks":
         say(f"predicted error: at most {client.error_bound(result, share_bits):.3g} each")
+
+
+@app.command()
+@prints(ROWS, Operators)
+def operators(
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print tables as docs/matvec.md has them.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Lists the operators of ONNX: those that are read, what becomes of them, and the others with the reason.
+
+    Example: `ringforge matvec operators`
+    """
+    from ringforge.matvec import onnx_table
+
+    rows = onnx_table.rows()
+    if as_json:
+        found = [OperatorRow(taken=taken, names=list(names), what=what) for taken, names, what in rows]
+        emit(Operators(system="matvec", rows=found))
+    elif markdown:
+        typer.echo(onnx_table.markdown(), nl=False)
+    else:
+        made = Table(title="operators of ONNX", title_justify="left", box=box.SIMPLE_HEAD)
+        for heading in ("taken", "operators", "become, or are refused because"):
+            made.add_column(heading, overflow="fold")
+        for taken, names, what in rows:
+            made.add_row("yes" if taken else "no", ", ".join(names), what)
+        console().print(made)
 
 
 @app.command()

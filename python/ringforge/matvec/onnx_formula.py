@@ -228,7 +228,7 @@ class Formula:
     def matched(self) -> tuple[str, Parameters, Value, float] | None:
         """The activation that it is, of which value, and times what; None if it is none that is known."""
         own = [(a.name, a.parameters) for a in self.atoms]
-        for constant, slope in sorted(self.lines, key=lambda line: (line != (0.0, 1.0), line)):
+        for constant, slope in self._arguments():
             at = (_POINTS - constant) / slope
             with np.errstate(all="ignore"):
                 mine = self.values(at)
@@ -242,6 +242,13 @@ class Formula:
                     factor = round(factor) if abs(factor - round(factor)) < _EQUAL else factor
                     return name, parameters, Value(self.root, (constant, slope)), float(factor)
         return None
+
+    def _arguments(self) -> list[tuple[float, float]]:
+        """Affine functions of the root that a known function may be of: the root, those that occur, and these times
+        the square root of 2, for GELU has x divided by it inside."""
+        occurring = sorted(self.lines)
+        scaled = [(c * math.sqrt(2), s * math.sqrt(2)) for c, s in occurring]
+        return list(dict.fromkeys([(0.0, 1.0), *occurring, *scaled]))
 
     def composed(self, layers: Mapping[str, Polynomial]) -> tuple[tuple[float, ...], tuple[float, float] | None]:
         """Its coefficients with approximations in place of all atoms, and the interval of the root where these hold."""

@@ -73,6 +73,8 @@ def _read(path: str | Path, activations: Mapping[str, Replacement] | None) -> tu
     if not proto.graph.node:
         raise FormatError(f"{path.name} is not an ONNX model: it has no graph, or an empty one")
     try:
+        if proto.functions:  # of the newer exporter of PyTorch, where it was told not to optimise
+            proto = onnx.inliner.inline_local_functions(proto)
         with np.errstate(all="ignore"):
             return _walked(Graph(onnx, proto.graph, activations or {}, path.parent))
     except Error as e:
@@ -120,7 +122,7 @@ def _compute(node: Node) -> None:
     results: tuple[Operand, ...]
     if node.operator == "LinearClassifier":
         results = onnx_rules.linear_classifier(node)
-    elif node.operator != "Reshape" and any(isinstance(graph.values.get(name), Sizes) for name in node.inputs):
+    elif _sized(node):
         results = (onnx_shapes.sized(node),)
     else:
         result = onnx_rules.step(node) or _handled(node)
@@ -131,6 +133,12 @@ def _compute(node: Node) -> None:
     graph.count(node, results)
     for name, result in zip(outputs, results, strict=False):
         _name(graph, name, result, node.where)
+
+
+def _sized(node: Node) -> bool:
+    """Whether a node computes with sizes of values; the shape of a Reshape is none of them."""
+    inputs = node.inputs[:1] if node.operator == "Reshape" else node.inputs
+    return any(isinstance(node.graph.values.get(name), Sizes) for name in inputs)
 
 
 def _handled(node: Node) -> Operand | list[Operand]:
@@ -237,6 +245,7 @@ def _onnx() -> Any:
     try:
         import onnx
         import onnx.helper
+        import onnx.inliner
         import onnx.numpy_helper
     except ImportError:
         raise UnsupportedModelError("reading ONNX needs the package onnx: pip install onnx") from None

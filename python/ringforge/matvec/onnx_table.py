@@ -69,8 +69,8 @@ def taken() -> dict[str, list[str]]:
     """Operators by what becomes of them; some are in several places."""
     affine = sorted(name for name in OPERATORS if name not in KNOWN and name not in ("Pow", "Shape"))
     approximated = (
-        "refused, unless `activations=` names an approximation, which they all have; GELU, SiLU, Mish, HardSwish and "
-        "ReLU6 are known where they are written with several of these and products"
+        "the polynomial that `activations=` names, else refused: each has an approximation. GELU, SiLU, Mish, HardSwish "
+        "and ReLU6 are known too where they are written with several of these and products"
     )
     sizes = "Shape, Gather, Slice, Concat, Cast, Squeeze and Unsqueeze"
     return {
@@ -93,11 +93,11 @@ def refused() -> dict[str, list[str]]:
     return {why: sorted(names) for why, names in found.items()}
 
 
-def rows() -> list[tuple[str, Sequence[str], str]]:
+def rows() -> list[tuple[bool, Sequence[str], str]]:
     """All rows of the list: whether operators are taken, which, and what becomes of them or why not."""
     return [
-        *(("taken", names, what) for what, names in taken().items()),
-        *(("refused", names, why) for why, names in refused().items()),
+        *((True, names, what) for what, names in taken().items()),
+        *((False, names, why) for why, names in refused().items()),
     ]
 
 
