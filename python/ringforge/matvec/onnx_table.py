@@ -69,8 +69,8 @@ def taken() -> dict[str, list[str]]:
     """Operators by what becomes of them; some are in several places."""
     affine = sorted(name for name in OPERATORS if name not in KNOWN and name not in ("Pow", "Shape"))
     approximated = (
-        "the polynomial that `activations=` names, else refused: each has an approximation. GELU, SiLU, Mish, HardSwish "
-        "and ReLU6 are known too where they are written with several of these and products"
+        "the polynomial that `activations=` names, else refused: each has an approximation. GELU, SiLU, Mish, HardSwish"
+        " and ReLU6 are known too where they are written with several of these and products"
     )
     sizes = "Shape, Gather, Slice, Concat, Cast, Squeeze and Unsqueeze"
     return {

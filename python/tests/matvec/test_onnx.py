@@ -474,7 +474,11 @@ REFUSED = {
     "Softmax over another axis": ([MATMUL, node("Softmax", ["h"], "y", axis=0)], W, "Softmax over axis 0"),
     "MaxPool": ([node("MaxPool", ["x"], "y", kernel_shape=[2])], {}, "use AveragePool"),
     "LayerNormalization": ([node("LayerNormalization", ["x", "s"], "y")], {"s": f32(6)}, "use BatchNormalization"),
-    "ConvTranspose": ([node("ConvTranspose", ["x", "w"], "y")], W, "ConvTranspose is not supported; it is linear, and not read: use Conv"),
+    "ConvTranspose": (
+        [node("ConvTranspose", ["x", "w"], "y")],
+        W,
+        "ConvTranspose is not supported; it is linear, and not read: use Conv",
+    ),
     "exponential": ([MATMUL, node("Exp", ["h"], "y")], W, "Exp is not supported inside"),
     "largest place alone, then more": (
         [MATMUL, node("ArgMax", ["h"], "i", axis=1), node("Neg", ["i"], "y")],

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ringforge.cli import main
 from ringforge.errors import (
     Error,
     FormatError,
@@ -22,9 +23,12 @@ from ringforge.errors import (
     ParameterError,
     UnsupportedModelError,
 )
-from ringforge.matvec import approximations, from_onnx
+from ringforge.matvec import approximations, from_onnx, onnx_table
 from ringforge.matvec.intervals import rows_outside
+from ringforge.matvec.onnx_formula import REPLACEABLE
+from ringforge.matvec.onnx_operators import OPERATORS
 from ringforge.matvec.polynomial import Polynomial
+from tests.answers import result_of
 
 onnx = pytest.importorskip("onnx")
 ReferenceEvaluator = pytest.importorskip("onnx.reference").ReferenceEvaluator
@@ -296,3 +300,39 @@ def test_what_is_not_taken_says_why(tmp_path: Path, nodes: list[Any], words: str
     path = chain(tmp_path / "m.onnx", *nodes, constants=constants)
     with pytest.raises(UnsupportedModelError, match=re.escape(words)):
         from_onnx(path)
+
+
+# ---- the list ----
+
+
+def test_every_operator_of_onnx_is_in_the_list_once() -> None:
+    known = {name for _, names, _ in onnx_table.rows() for name in names}
+    assert known >= {schema.name for schema in onnx.defs.get_all_schemas()}
+    for taken, names, what in onnx_table.rows():
+        assert what
+        for name in names:
+            assert taken or name not in OPERATORS
+
+
+def test_the_list_in_the_docs_is_current() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "matvec.md").read_text()
+    mark = "<!-- ringforge matvec operators --markdown: {} -->\n"
+    listed = page.split(mark.format("begin"))[1].split(mark.format("end"))[0]
+    assert listed == onnx_table.markdown(), "run `ringforge matvec operators --markdown` and put it into docs/matvec.md"
+
+
+def test_errors_of_approximations_in_the_docs_are_current() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "matvec.md").read_text()
+    rows = re.findall(r"^\| ([A-Za-z, ]+) \| `(\w+)\(degree, interval.*\)` \| (\S+) \|$", page, re.MULTILINE)
+    assert {name.strip() for names, _, _ in rows for name in names.split(",")} == set(REPLACEABLE)
+    for _, function, error in rows:
+        assert f"{getattr(approximations, function)(15, (-4, 4)).error:.2g}" == error, function
+
+
+def test_the_command_prints_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["matvec", "operators", "--markdown"]) == 0
+    assert capsys.readouterr().out == onnx_table.markdown()
+    assert main(["matvec", "operators", "--json"]) == 0
+    rows = result_of(capsys.readouterr().out)["rows"]
+    assert len(rows) == len(onnx_table.rows())
+    assert any(not row["taken"] and "MaxPool" in row["names"] for row in rows)
