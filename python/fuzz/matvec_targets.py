@@ -92,7 +92,47 @@ def chosen() -> bytes:
     return _model(nodes, constants, ["batch", 2], {"label": TensorProto.INT32, "p": TensorProto.FLOAT})
 
 
-ONNX = (convolutional, classifier, chosen)
+def viewed() -> bytes:
+    """Sizes of values, pieces and their sum, as PyTorch's exporters write them; the logarithm of a softmax."""
+    nodes = [
+        _node("Shape", "x", "s"),
+        _node("Gather", "s zero", "b", axis=0),
+        _node("Unsqueeze", "b axis", "u"),
+        _node("Concat", "u less", "t", axis=0),
+        _node("Reshape", "x t", "r"),
+        _node("Split", "r halves", "p q", axis=1),
+        _node("Slice", "r one three column", "v"),
+        _node("Sum", "p q v", "w"),
+        _node("MatMul", "w eye", "m"),
+        _node("Mul", "m m", "sq"),
+        _node("Squeeze", "sq last", "f"),
+        _node("LogSoftmax", "f", "y", axis=-1),
+    ]
+    constants = {
+        "zero": np.array(0), "axis": np.array([0]), "less": np.array([-1, 1]), "halves": np.array([2, 2]),
+        "one": np.array([1]), "three": np.array([3]), "column": np.array([1]), "last": np.array([2]),
+        "eye": np.ones((1, 1), np.float32),
+    }  # fmt: skip
+    return _model(nodes, constants, ["batch", 2, 2], {"y": TensorProto.FLOAT})
+
+
+def beside() -> bytes:
+    """Weights in a file of the model's folder: itself, for there is no other."""
+    graph = helper.make_graph(
+        [_node("MatMul", "x w", "y")],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 2])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2, 2], data_location=TensorProto.EXTERNAL)],
+    )
+    tensor = graph.initializer[0]
+    for key, value in (("location", "m.onnx"), ("offset", "4"), ("length", "16")):
+        tensor.external_data.add(key=key, value=value)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+    return bytes(made.SerializeToString())
+
+
+ONNX = (convolutional, classifier, chosen, viewed, beside)
 
 
 def _rules() -> list[matvec.Rule]:

@@ -147,6 +147,7 @@ def _models() -> list[models.Sequential]:
 
 @target(
     "matvec.onnx_import._read",
+    "matvec.onnx_data._beside",
     seeds=lambda: (
         [written("m.onnx", functools.partial(onnx_import.save_onnx, m)) for m in _models()]
         + [make() for make in matvec_targets.ONNX]

@@ -22,6 +22,7 @@ __all__ = [
     "FormatError",
     "HardwareError",
     "IllegalInstructionError",
+    "IntervalWarning",
     "LevelError",
     "MemoryLimitError",
     "MismatchError",
@@ -47,6 +48,10 @@ class PrecisionWarning(UserWarning):
 
 class NamesWarning(UserWarning):
     """Columns are taken by their position, or a line for a header or a row; the message says how to be sure."""
+
+
+class IntervalWarning(PrecisionWarning):
+    """Values may leave the interval on which a polynomial stands for another function; the message names the remedy."""
 
 
 class UnidentifiedWarning(UserWarning):

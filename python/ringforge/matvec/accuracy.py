@@ -8,6 +8,7 @@ Whoever has the model does this before anyone's data is there: with a key of its
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -17,8 +18,9 @@ import numpy.typing as npt
 
 from ringforge.arrays import rows_in_order
 from ringforge.devices import Device
-from ringforge.errors import ShapeError
+from ringforge.errors import IntervalWarning, ShapeError
 from ringforge.matvec.compiler import step_names
+from ringforge.matvec.intervals import rows_outside
 from ringforge.matvec.model import Linear, Model, as_sequential
 from ringforge.matvec.program import Program
 from ringforge.matvec.roles import Client, EvaluationKeys, Server
@@ -60,6 +62,7 @@ class Accuracy:
     layers: tuple[LayerAccuracy, ...]
     samples: int
     parameters: str
+    warnings: tuple[str, ...] = ()
 
     @property
     def worst(self) -> LayerAccuracy:
@@ -91,6 +94,7 @@ class Accuracy:
             "samples": self.samples,
             "parameters": self.parameters,
             "layers": [asdict(layer) for layer in self.layers],
+            **({"warnings": list(self.warnings)} if self.warnings else {}),
         }
 
 
@@ -106,7 +110,8 @@ def measure_accuracy(
     """Encrypts samples, evaluates them, and decrypts after each layer, with a key made for it.
 
     Args:
-        samples: inputs as rows; as many as one group takes are used (the program's batch).
+        samples: inputs as rows; as many as one group takes are used (the program's batch). Rows that leave the
+            interval of an approximation are warned of (`IntervalWarning`).
 
     Raises:
         as Client, Server and their methods; ShapeError: a program of version 1, which predicts nothing.
@@ -118,6 +123,14 @@ def measure_accuracy(
     keys: EvaluationKeys = client.evaluation_keys(threads)
     server = Server(model, program, keys, device=device, threads=threads)
     rows = rows_in_order(samples, program.features, "samples")[: program.batch]
+    count, where = rows_outside(as_sequential(model), rows)
+    told: tuple[str, ...] = ()
+    if count:
+        told = (
+            f"{count} of {len(rows)} samples leave {where}, which is no approximation there: errors below are those of "
+            "the polynomial. Take one for a wider interval",
+        )
+        warnings.warn(told[0], IntervalWarning, stacklevel=2)
     described = program.descriptions()
     group: Sequence[Any] = client.encrypt(rows, threads).groups[0]
     found: list[LayerAccuracy] = []
@@ -145,7 +158,7 @@ def measure_accuracy(
         )
         if progress:
             progress(i / (len(names) - 1))
-    return Accuracy(tuple(found), len(rows), program.parameters.name)
+    return Accuracy(tuple(found), len(rows), program.parameters.name, told)
 
 
 def _bits(error: float, largest: float) -> float:

@@ -40,6 +40,8 @@ class Explained(Result):
     parameters: str
     """Name of the set."""
     layers: list[LayerAccuracy]
+    warnings: list[str] | None = None
+    """What is to be known of these errors; missing if it is nothing."""
 
 
 class LayerRun(Result):
@@ -84,6 +86,8 @@ class Evaluated(Result):
     bytes: Mapping[str, int]
     """Memory traffic by what moved."""
     layers: list[LayerRun]
+    warnings: list[str] | None = None
+    """What the program says against its results; missing if it is nothing."""
 
 
 class EstimatorTaken(Result):
@@ -109,3 +113,21 @@ class Estimators(Result):
     """Of scikit-learn."""
     rows: list[EstimatorTaken]
     """A row for each way in which an estimator was made."""
+
+
+class OperatorRow(Result):
+    """Operators of ONNX that are treated alike."""
+
+    taken: bool
+    """Whether they are read."""
+    names: list[str]
+    """The operators."""
+    what: str
+    """What becomes of them, or why they are refused."""
+
+
+class Operators(Result):
+    """All operators of ONNX that are known, taken or not. Some are taken in several ways."""
+
+    system: Literal["matvec"]
+    rows: list[OperatorRow]

@@ -13,13 +13,15 @@ True
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from ringforge.arrays import real_numbers
 from ringforge.errors import ParameterError
+from ringforge.matvec import functions
 from ringforge.matvec.polynomial import MAX_DEGREE, Polynomial, checked_interval, series_bound
 
 Array = npt.NDArray[np.float64]
@@ -38,6 +40,7 @@ class Approximation:
 
     Attributes:
         name: of the function.
+        parameters: numbers that the function is chosen by, with their names: (("alpha", 0.01),) of a leaky ReLU.
         polynomial: the layer; with inputs outside the interval it is no approximation.
         interval: where it is one.
         error: largest |function - polynomial| on the whole interval, derived: measured, and what it can grow to between
@@ -50,6 +53,7 @@ class Approximation:
     interval: tuple[float, float]
     error: float
     measured: float
+    parameters: tuple[tuple[str, float], ...] = ()
 
     @property
     def degree(self) -> int:
@@ -57,18 +61,19 @@ class Approximation:
 
     def __repr__(self) -> str:
         low, high = self.interval
-        return f"Approximation({self.name}, degree {self.degree} on [{low:g}, {high:g}], error {self.error:.3g})"
+        of = described(self.name, self.parameters)
+        return f"Approximation({of}, degree {self.degree} on [{low:g}, {high:g}], error {self.error:.3g})"
 
 
 def relu(degree: int, interval: tuple[float, float] = (-1.0, 1.0)) -> Approximation:
     """max(x, 0). The error falls as 1/degree: about 0.14 · (length / 2) / degree on an interval around 0."""
-    return _approximate("relu", lambda x: np.maximum(x, 0.0), 0.0, (0.0,), degree, interval)
+    return _approximate("relu", functions.relu, 0.0, (0.0,), degree, interval)
 
 
 def sigmoid(degree: int, interval: tuple[float, float] = (-4.0, 4.0)) -> Approximation:
     """1/(1 + exp(-x)). Even degrees are no better than the odd one below on an interval around 0."""
     # |f''| is largest where f = (3 ± sqrt 3)/6: sqrt(3)/18.
-    return _approximate("sigmoid", lambda x: 0.5 * (1 + np.tanh(x / 2)), math.sqrt(3) / 18, (), degree, interval)
+    return _approximate("sigmoid", functions.sigmoid, math.sqrt(3) / 18, (), degree, interval)
 
 
 def tanh(degree: int, interval: tuple[float, float] = (-2.0, 2.0)) -> Approximation:
@@ -76,15 +81,122 @@ def tanh(degree: int, interval: tuple[float, float] = (-2.0, 2.0)) -> Approximat
     return _approximate("tanh", np.tanh, 4 / math.sqrt(27), (), degree, interval)
 
 
-def gelu(degree: int, interval: tuple[float, float] = (-4.0, 4.0)) -> Approximation:
-    """x·Φ(x), Φ the distribution function of the normal distribution (not the form with tanh)."""
-    erf = np.vectorize(math.erf, otypes=[np.float64])
+def gelu(degree: int, interval: tuple[float, float] = (-4.0, 4.0), *, approximate: str = "none") -> Approximation:
+    """x·Φ(x), Φ the distribution function of the normal distribution, or with `approximate` "tanh" the form that has
+    a tanh in its place, which differs by up to 0.0005.
+
+    Raises:
+        ParameterError: `approximate` is neither "none" nor "tanh".
+    """
+    if approximate not in ("none", "tanh"):
+        raise ParameterError(f'approximate is "none" or "tanh", as ONNX and PyTorch have it, not {approximate!r}')
     # f'' = (2 - x²)·φ(x), largest at 0.
-    return _approximate("gelu", lambda x: x * 0.5 * (1 + erf(x / math.sqrt(2))), 0.798, (), degree, interval)
+    if approximate == "none":
+        return _approximate("gelu", functions.gelu, 0.798, (), degree, interval)
+    return _approximate("gelu_tanh", functions.gelu_tanh, 0.798, (), degree, interval)
+
+
+def erf(degree: int, interval: tuple[float, float] = (-2.0, 2.0)) -> Approximation:
+    """The error function. GELU has it inside: where an exporter writes one as Div, Erf, Add, Mul, take `gelu`."""
+    # f'' = -4x/sqrt(pi) exp(-x²), largest at 1/sqrt(2).
+    return _approximate("erf", functions.erf, 0.968, (), degree, interval)
+
+
+def leaky_relu(degree: int, interval: tuple[float, float] = (-1.0, 1.0), *, alpha: float = 0.01) -> Approximation:
+    """x, times alpha below 0. The error is 1 - alpha times that of `relu`."""
+    a = _number(alpha, "alpha")
+    return _approximate("leaky_relu", functions.leaky_relu(a), 0.0, (0.0,), degree, interval, alpha=a)
+
+
+def elu(degree: int, interval: tuple[float, float] = (-4.0, 4.0), *, alpha: float = 1.0) -> Approximation:
+    """x, below 0 alpha·(exp(x) - 1)."""
+    a = _number(alpha, "alpha")
+    return _approximate("elu", functions.elu(a), abs(a), (0.0,), degree, interval, alpha=a)
+
+
+def selu(degree: int, interval: tuple[float, float] = (-4.0, 4.0)) -> Approximation:
+    """The scaled ELU with the constants of its authors, 1.0507 and 1.6733."""
+    return _approximate("selu", functions.selu, 1.7581, (0.0,), degree, interval)
+
+
+def celu(degree: int, interval: tuple[float, float] = (-4.0, 4.0), *, alpha: float = 1.0) -> Approximation:
+    """x, below 0 alpha·(exp(x/alpha) - 1); alpha is above 0."""
+    a = _number(alpha, "alpha", positive=True)
+    return _approximate("celu", functions.celu(a), 1 / a, (0.0,), degree, interval, alpha=a)
+
+
+def softplus(degree: int, interval: tuple[float, float] = (-4.0, 4.0)) -> Approximation:
+    """log(1 + exp(x))."""
+    return _approximate("softplus", functions.softplus, 0.25, (), degree, interval)
+
+
+def softsign(degree: int, interval: tuple[float, float] = (-4.0, 4.0)) -> Approximation:
+    """x/(1 + |x|)."""
+    return _approximate("softsign", functions.softsign, 2.0, (0.0,), degree, interval)
+
+
+def hard_sigmoid(
+    degree: int, interval: tuple[float, float] = (-4.0, 4.0), *, alpha: float = 0.2, beta: float = 0.5
+) -> Approximation:
+    """alpha·x + beta, cut off below 0 and above 1. PyTorch's alpha is 1/6."""
+    a, b = _number(alpha, "alpha", nonzero=True), _number(beta, "beta")
+    kinks = (-b / a, (1 - b) / a)
+    return _approximate("hard_sigmoid", functions.hard_sigmoid(a, b), 0.0, kinks, degree, interval, alpha=a, beta=b)
+
+
+def hard_swish(degree: int, interval: tuple[float, float] = (-4.0, 4.0)) -> Approximation:
+    """x times (x/6 + 1/2, cut off below 0 and above 1)."""
+    return _approximate("hard_swish", functions.hard_swish, 1 / 3, (-3.0, 3.0), degree, interval)
+
+
+def swish(degree: int, interval: tuple[float, float] = (-4.0, 4.0), *, alpha: float = 1.0) -> Approximation:
+    """x/(1 + exp(-alpha·x)); with alpha 1 also known as SiLU."""
+    a = _number(alpha, "alpha", nonzero=True)
+    # |f''| is largest at 0.
+    return _approximate("swish", functions.swish(a), abs(a) * 0.5001, (), degree, interval, alpha=a)
+
+
+def mish(degree: int, interval: tuple[float, float] = (-4.0, 4.0)) -> Approximation:
+    """x·tanh(log(1 + exp(x)))."""
+    return _approximate("mish", functions.mish, 0.6443, (), degree, interval)
+
+
+def clip(
+    degree: int, interval: tuple[float, float] = (-4.0, 4.0), *, low: float = -1.0, high: float = 1.0
+) -> Approximation:
+    """x, cut off below `low` and above `high`: ReLU6 with 0 and 6, Hardtanh with -1 and 1.
+
+    Raises:
+        ParameterError: `low` is not below `high`.
+    """
+    a, b = _number(low, "low"), _number(high, "high")
+    if a >= b:
+        raise ParameterError(f"low must be below high, not {a:g} and {b:g}")
+    return _approximate("clip", functions.clip(a, b), 0.0, (a, b), degree, interval, low=a, high=b)
+
+
+def described(name: str, parameters: Sequence[tuple[str, float]]) -> str:
+    """A function as messages name it: leaky_relu with alpha 0.01."""
+    return name + "".join(f"{', ' if i else ' with '}{key} {v:g}" for i, (key, v) in enumerate(parameters))
+
+
+def _number(value: float, name: str, *, positive: bool = False, nonzero: bool = False) -> float:
+    number = real_numbers(value, name)
+    if number.shape != () or not np.isfinite(number) or (positive and number <= 0) or (nonzero and number == 0):
+        raise ParameterError(
+            f"{name} is a finite number{' above 0' if positive else ' other than 0' if nonzero else ''}, not {value!r}"
+        )
+    return float(number)
 
 
 def _approximate(
-    name: str, f: Function, curvature: float, kinks: tuple[float, ...], degree: int, interval: tuple[float, float]
+    name: str,
+    f: Function,
+    curvature: float,
+    kinks: tuple[float, ...],
+    degree: int,
+    interval: tuple[float, float],
+    **parameters: float,
 ) -> Approximation:
     """The best polynomial that Remez's exchange finds, or Chebyshev's interpolant where that is better.
 
@@ -108,10 +220,13 @@ def _approximate(
             continue
         measured, error = _errors(g, series, curvature * half * half, bends)
         if best is None or error < best.error:
-            best = Approximation(name, Polynomial.chebyshev(series, (low, high)), (low, high), error, measured)
+            layer = Polynomial.chebyshev(series, (low, high))
+            layer.stands_for = described(name, tuple(parameters.items()))
+            best = Approximation(name, layer, (low, high), error, measured, tuple(parameters.items()))
     if best is None:
         raise ParameterError(
-            f"{name} on [{low:g}, {high:g}] is a constant for degree {degree}: take a higher degree or another interval"
+            f"{described(name, tuple(parameters.items()))} on [{low:g}, {high:g}] is a constant for degree {degree}: "
+            "take a higher degree or another interval"
         )
     return best
 
@@ -177,4 +292,22 @@ def _errors(g: Function, series: Array, curvature: float, bends: Array) -> tuple
     return measured, measured + between + rounding
 
 
-__all__ = ["Approximation", "gelu", "relu", "sigmoid", "tanh"]
+__all__ = [
+    "Approximation",
+    "celu",
+    "clip",
+    "elu",
+    "erf",
+    "gelu",
+    "hard_sigmoid",
+    "hard_swish",
+    "leaky_relu",
+    "mish",
+    "relu",
+    "selu",
+    "sigmoid",
+    "softplus",
+    "softsign",
+    "swish",
+    "tanh",
+]

@@ -77,7 +77,7 @@ def find_bounds(
     rows = None if samples is None else _rows(samples, model.inputs)
     measured = () if rows is None else _measured(layers, rows)
     if input_bound is None:
-        input_bound = safety * measured[0] if measured and measured[0] else 1.0
+        input_bound = _stays(layers[0], safety * measured[0]) if measured and measured[0] else 1.0
     if measured and measured[0] > input_bound * (1 + 1e-12):
         raise ParameterError(f"a sample reaches {measured[0]:.6g}, above the input bound {input_bound:g}: raise it")
     promises = _promises(layers, measured, promised, safety)
@@ -146,12 +146,15 @@ def _promises(
         for i in linear:
             most = measured[i + 1]
             bound = rounded(safety * most) if most else None
-            after = layers[i + 1] if i + 1 < len(layers) else None
-            if bound is not None and isinstance(after, Polynomial) and after.interval is not None:
-                # Inputs of an approximation stay in its interval: the samples do, which `_measured` has checked.
-                bound = min(bound, max(abs(after.interval[0]), abs(after.interval[1])))
-            out[i] = bound
+            out[i] = bound if bound is None or i + 1 == len(layers) else _stays(layers[i + 1], bound)
     return out
+
+
+def _stays(layer: Layer, bound: float) -> float:
+    """The bound of a layer's inputs: those of an approximation stay in its interval, as samples do (`_measured`)."""
+    if isinstance(layer, Polynomial) and layer.interval is not None:
+        return min(bound, max(abs(layer.interval[0]), abs(layer.interval[1])))
+    return bound
 
 
 def _after(layer: Layer, bound: float) -> float:

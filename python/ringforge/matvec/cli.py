@@ -20,6 +20,7 @@ from ringforge.cli import completion
 from ringforge.cli.console import (
     console,
     parse_size,
+    print_warning,
     progress,
     say,
     seconds_text,
@@ -44,7 +45,7 @@ from ringforge.devices import Report, open_device
 from ringforge.errors import ParameterError
 from ringforge.files import check_different, check_vectors_name, load_table, naming, removed_on_failure, save_vectors
 from ringforge.matvec.accuracy import measure_accuracy
-from ringforge.matvec.answers import Estimators, Evaluated, Explained
+from ringforge.matvec.answers import Estimators, Evaluated, Explained, OperatorRow, Operators
 from ringforge.matvec.calibration import SAFETY
 from ringforge.matvec.compiler import bounds_table, compile_model
 from ringforge.matvec.labels import RuleFile, planned_model, read_rule, write_labels
@@ -63,6 +64,12 @@ app = typer.Typer(
     "The server runs `plan` and `evaluate`; the client runs `keygen`, `encrypt` and `decrypt`. "
     "The secret key stays with the client; the program, the evaluation keys and the ciphertexts travel.\n\n"
     "`ringforge matvec demo` plays both sides on real data.",
+)
+
+#: Said of a program whose inputs may leave the interval of an approximation.
+_LEAVES = (
+    "inputs may leave the interval on which a polynomial of this program is an approximation, and results of such "
+    "inputs are wrong by any amount: plan with --samples, with --bounds that hold, or a wider interval"
 )
 
 SecretFile = Annotated[Path, typer.Option("--secret", help="The client's secret key.")]
@@ -194,7 +201,7 @@ def _promised(text: str) -> list[float | None] | None:
 
 
 @app.command()
-@prints(ROWS, Explained)
+@prints(ROWS, Explained, version=2)
 @overwrites
 def explain(
     model: Annotated[Path, typer.Option(help="Model: .onnx, .npz, or .npy with one matrix.")],
@@ -319,7 +326,7 @@ def encrypt(
 
 
 @app.command()
-@prints(WORK, Evaluated)
+@prints(WORK, Evaluated, version=2)
 @overwrites
 def evaluate(
     program: ProgramFile,
@@ -360,6 +367,8 @@ def evaluate(
     with progress("evaluating") as update:
         outputs, reports = server.evaluate_layers(inputs, update)
     size = outputs.save(out, loaded)
+    if loaded.leaves_intervals:
+        print_warning(_LEAVES)
     if as_json:
         emit(_report_object(loaded, server, len(inputs.groups), reports))
         return
@@ -433,6 +442,7 @@ def _report_object(program: Program, server: Server, groups: int, reports: list[
         "encode_seconds": server.prepare_seconds,
         **one(total),
         "layers": [{"layer": name, **one(report)} for name, report in reports],
+        **({"warnings": [_LEAVES]} if program.leaves_intervals else {}),
     }
 
 
@@ -519,6 +529,33 @@ def estimators(
             made.add_column(heading, overflow="fold")
         for row in found.rows:
             made.add_row(row.made, "yes" if row.taken else "no", row.becomes or row.reason)
+        console().print(made)
+
+
+@app.command()
+@prints(ROWS, Operators)
+def operators(
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print tables as docs/matvec.md has them.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Lists the operators of ONNX: those that are read, what becomes of them, and the others with the reason.
+
+    Example: `ringforge matvec operators`
+    """
+    from ringforge.matvec import onnx_table
+
+    rows = onnx_table.rows()
+    if as_json:
+        found = [OperatorRow(taken=taken, names=list(names), what=what) for taken, names, what in rows]
+        emit(Operators(system="matvec", rows=found))
+    elif markdown:
+        typer.echo(onnx_table.markdown(), nl=False)
+    else:
+        made = Table(title="operators of ONNX", title_justify="left", box=box.SIMPLE_HEAD)
+        for heading in ("taken", "operators", "become, or are refused because"):
+            made.add_column(heading, overflow="fold")
+        for taken, names, what in rows:
+            made.add_row("yes" if taken else "no", ", ".join(names), what)
         console().print(made)
 
 

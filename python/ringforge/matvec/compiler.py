@@ -18,9 +18,10 @@ from ringforge._native import Context, Matvec, Metadata, Parameters
 from ringforge.arrays import rows_in_order
 from ringforge.ckks import flood_deviation
 from ringforge.devices import Device, open_device
-from ringforge.errors import FormatError, LevelError, ParameterError, PrecisionWarning, ShapeError
+from ringforge.errors import FormatError, IntervalWarning, LevelError, ParameterError, PrecisionWarning, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matvec.calibration import SAFETY, Bounds, find_bounds
+from ringforge.matvec.intervals import Departure, departures, refuse_hopeless, warning_text
 from ringforge.matvec.kernels import MatvecKernel, PolynomialKernel, SquareKernel
 from ringforge.matvec.model import Linear, Model, Sequential, Square, as_sequential
 from ringforge.matvec.planner import Choice, choose
@@ -130,6 +131,10 @@ def compile_model(
         features: names of the inputs' columns, in order; by default those of `samples`, if they are a data frame.
             Clients' data frames are put in this order, or refused.
 
+    Values that may leave the interval of a polynomial (an approximation) are warned of (`IntervalWarning`), but for
+    samples, which must stay inside, and promised bounds that do. If for inputs drawn evenly within their bound more
+    than three quarters of the values before a polynomial are outside, the model is refused (ParameterError).
+
     Raises:
         LevelError: the parameters have too few levels; the message says how many are needed. Or the precision cannot
             be had.
@@ -141,13 +146,14 @@ def compile_model(
     if samples is not None:
         samples = rows_in_order(samples, names, "samples")
     sizes = find_bounds(seq, input_bound, samples, bounds, safety)
+    beyond = departures(seq, sizes)
+    refuse_hopeless(beyond)
     if precision is not None and not 1 <= precision <= MAX_PRECISION:
         raise ParameterError(f"a precision is 1 ... {MAX_PRECISION} bits after the point, not {precision:g}")
     if share_bits is not None and precision is None:
         raise ParameterError(
             "share_bits needs the precision that shall be left of results: give it too (precision=..., --precision)"
         )
-    plain = all(not isinstance(x, Polynomial) for x in seq.layers) and isinstance(seq.layers[0], Linear)
     request = _Request(
         seq,
         sizes,
@@ -156,17 +162,46 @@ def compile_model(
         algorithm,
         memory,
         backend,
-        own=not plain or precision is not None or any(p is not None for p in sizes.promised),
+        own=precision is not None or _own_scales(seq, sizes),
         precision=precision,
         share_bits=share_bits,
         device=None if device is None else open_device(device),
         features=names,
+        beyond=tuple(beyond),
     )
+    compiled = _compiled(request, parameters)
+    if beyond:
+        warnings.warn(warning_text(beyond), IntervalWarning, stacklevel=2)
+    return compiled
+
+
+def compile_inside(
+    model: Model, parameters: Parameters | None = None, *, batch: int = 1, input_bound: float | None = None
+) -> Compiled:
+    """Plans a model whose inputs are looked at in the clear before each use: nothing is said of intervals.
+
+    Arguments and other errors are those of `compile_model`.
+    """
+    seq = as_sequential(model)
+    sizes = find_bounds(seq, input_bound)
+    own = _own_scales(seq, sizes)
+    return _compiled(
+        _Request(seq, sizes, batch, None, "auto", None, "ckks", own, None, None, None, None, ()), parameters
+    )
+
+
+def _own_scales(model: Sequential, bounds: Bounds) -> bool:
+    """Whether each layer has a scale of its own, if nothing else asks for it."""
+    plain = all(not isinstance(x, Polynomial) for x in model.layers) and isinstance(model.layers[0], Linear)
+    return not plain or any(p is not None for p in bounds.promised)
+
+
+def _compiled(request: _Request, parameters: Parameters | str | None) -> Compiled:
     request.check()
     compiled = _with(request, parameter_sets.resolve(parameters)) if parameters is not None else _search(request)
     doubt = _doubt(compiled.program)
     if doubt:
-        warnings.warn(doubt, PrecisionWarning, stacklevel=2)
+        warnings.warn(doubt, PrecisionWarning, stacklevel=3)
     return compiled
 
 
@@ -198,6 +233,8 @@ class _Request:
     share_bits: float | None
     device: Device | None
     features: list[str] | None
+    #: Polynomials whose intervals inputs may leave.
+    beyond: tuple[Departure, ...]
 
     @property
     def depth(self) -> int:
@@ -347,6 +384,7 @@ def _at(request: _Request, chosen: Parameters, top: int, scales: Sequence[float]
                     log_input_scale=scales[i],
                     log_output_scale=scales[i + 1],
                     input_bound=bounds.used[i],
+                    interval=next((d.interval for d in request.beyond if d.layer == i), None),
                 )
             )
         else:
@@ -425,16 +463,8 @@ def _check_device(device: Device, program: Program) -> None:
 
 
 def _bound_notes(request: _Request) -> list[str]:
-    notes, bounds = [], request.bounds
-    for i, layer in enumerate(request.model.layers):
-        if isinstance(layer, Polynomial) and layer.interval is not None:
-            low, high = layer.interval
-            if bounds.used[i] > max(-low, high) * (1 + 1e-9):
-                notes.append(
-                    f"inputs of layer {i} may reach {bounds.used[i]:.4g}, outside the interval {low:g} ... {high:g} of "
-                    "its polynomial: predicted errors are those of the polynomial, which is no approximation there. "
-                    "Samples of the inputs tell what they really reach (samples=..., --samples)"
-                )
+    bounds = request.bounds
+    notes = [str(departure) for departure in request.beyond]
     if any(p is not None for p in bounds.promised):
         source = f"measured on {bounds.samples} samples, times {bounds.safety:g}" if bounds.samples else "promised"
         notes.append(
@@ -576,4 +606,4 @@ def _doubt(program: Program) -> str:
     )
 
 
-__all__ = ["Compiled", "bounds_table", "compile_model", "flood_error", "step_names"]
+__all__ = ["Compiled", "bounds_table", "compile_inside", "compile_model", "flood_error", "step_names"]

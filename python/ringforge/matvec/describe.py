@@ -37,6 +37,8 @@ def program(path: Path) -> Iterator[RenderableType]:
         yield f"predicted error of results: at most {loaded.error_bound:.3g}"
     if loaded.promises:
         yield "bounds of linear layers are promised: inputs unlike those it was planned for give garbage"
+    if loaded.leaves_intervals:
+        yield "inputs may leave the interval of an approximation: predicted errors do not count that"
     yield f"digest {loaded.digest[:16]}, which files of its ciphertexts name"
 
 

@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge._native import Parameters
-from ringforge.errors import ParameterError, PrecisionWarning, ShapeError, UnsupportedModelError
+from ringforge.errors import IntervalWarning, ParameterError, PrecisionWarning, ShapeError, UnsupportedModelError
 from ringforge.errors import ValueError as RingforgeValueError
-from ringforge.matvec.compiler import Compiled, compile_model
+from ringforge.matvec.compiler import Compiled, compile_inside, compile_model
+from ringforge.matvec.intervals import rows_outside
 from ringforge.matvec.model import Sequential
 from ringforge.matvec.program import Program
 from ringforge.matvec.roles import Client, EncryptedVectors, EvaluationKeys, Server
@@ -190,9 +191,11 @@ class _Estimator:
         """Encrypts rows, has them evaluated, and gives the client with the encrypted result.
 
         Without `prepare`, the program is planned at the first call, for batches of as many rows as fit. Calls from
-        several threads take turns.
+        several threads take turns. Rows that leave the interval of an approximation are warned of (`IntervalWarning`):
+        here, where both roles are played, they are looked at in the clear.
         """
         rows = self.rule.encode(x)
+        self._warn_outside(rows)
         with self._lock:
             session = self._session or self._started(self._plan(len(rows)))
             self._session = session
@@ -204,20 +207,34 @@ class _Estimator:
         `compile_model`: precision= bounds the error of scores."""
         with self._lock:
             program = self.compile(parameters, **options).program
-            self._session = self._started(program)
+            # `evaluate` looks at the rows themselves, so that nothing is left to say of the worst case.
+            self._session = self._started(program.inside_intervals())
             return program
+
+    def _warn_outside(self, rows: Array) -> None:
+        count, where = rows_outside(self.model, rows)
+        if count:
+            warnings.warn(
+                f"{count} of {len(rows)} rows leave {where}: their results are wrong by any amount. Take an "
+                "approximation on a wider interval, or scale the model's inputs down",
+                IntervalWarning,
+                stacklevel=4,
+            )
 
     def _started(self, program: Program) -> tuple[EstimatorClient, Server]:
         client = self.client(program)
         return client, self.server(program, client.client.evaluation_keys())
 
     def _plan(self, rows: int) -> Program:
-        alone = self.compile().program
+        bound = None if self.rule.low is None else 1.0
+        alone = compile_inside(self.model, input_bound=bound).program
         packings = [plan.packing for plan in alone.plans]
         width = max(max(p.rows, p.cols) for p in packings)
         room = alone.context.params.slots // (1 << (width - 1).bit_length())
         batch = min(1 << (max(rows, 1) - 1).bit_length(), room)
-        return alone if batch <= 1 else self.compile(alone.context.params, batch=batch).program
+        if batch <= 1:
+            return alone
+        return compile_inside(self.model, alone.context.params, batch=batch, input_bound=bound).program
 
     # ---- scikit-learn's conventions ----
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,23 +15,26 @@ import numpy.typing as npt
 
 from ringforge.arrays import real_numbers
 from ringforge.errors import FormatError, MemoryLimitError, ParameterError, ShapeError, UnsupportedModelError
-from ringforge.matvec.affine import Affine, Builder, Value
-from ringforge.matvec.approximations import Approximation
+from ringforge.matvec.affine import MAX_DEGREE, Affine, Builder, Value
+from ringforge.matvec.approximations import Approximation, described
 from ringforge.matvec.model import MAX_SIDE, Square
+from ringforge.matvec.onnx_data import stored
+from ringforge.matvec.onnx_formula import (
+    KNOWN,
+    REPLACEABLE,
+    Formula,
+    Parameters,
+    Replacement,
+    advice,
+    operator_name,
+    other_function,
+)
 from ringforge.matvec.polynomial import Polynomial
 
 Array = npt.NDArray[np.float64]
 
 #: Entries of all matrices that come to be while a graph is walked: minutes of work.
 MAX_MADE = 1 << 30
-
-Replacement = Approximation | Polynomial | Square
-
-#: Operators that `activations=` may replace, with the approximation that suits them.
-REPLACEABLE = {
-    "Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Gelu": "gelu", "LeakyRelu": "", "Elu": "", "Selu": "",
-    "Celu": "", "Softplus": "", "Softsign": "", "Mish": "", "HardSigmoid": "", "HardSwish": "", "Swish": "", "Erf": "",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,19 @@ class Open:
         return Open([math.prod(known) if len(known) == len(self.dims) else None])
 
 
-Operand = Value | Tail | Choice | Open
+class Sizes:
+    """Sizes of values, as Shape gives them, of which one is the batch's.
+
+    Attributes:
+        entries: whole numbers, None for the batch.
+        scalar: whether it is one number, and no list of them.
+    """
+
+    def __init__(self, entries: Sequence[int | None], scalar: bool = False) -> None:
+        self.entries, self.scalar = list(entries), scalar
+
+
+Operand = Value | Formula | Tail | Choice | Open | Sizes
 
 
 def _memory(operand: Operand | None) -> Array | None:
@@ -79,10 +95,11 @@ class Graph:
         onnx: the package.
         proto: the graph.
         activations: what operators are replaced by.
+        folder: where the file lies, beside which weights may be.
     """
 
-    def __init__(self, onnx: Any, proto: Any, activations: Mapping[str, Replacement]) -> None:
-        self.onnx, self.proto = onnx, proto
+    def __init__(self, onnx: Any, proto: Any, activations: Mapping[str, Replacement], folder: Path) -> None:
+        self.onnx, self.proto, self.folder = onnx, proto, folder
         for name, replacement in activations.items():
             if name not in REPLACEABLE:
                 raise ParameterError(f'activations names "{name}"; it may name {", ".join(REPLACEABLE)}')
@@ -91,9 +108,12 @@ class Graph:
                     f"activations[{name!r}] is {replacement!r}; one of matvec.approximations, a matvec.Polynomial or "
                     "matvec.Square() is needed"
                 )
-            suits = REPLACEABLE[name]
-            if isinstance(replacement, Approximation) and suits and replacement.name != suits:
-                raise ParameterError(f"activations[{name!r}] approximates {replacement.name}, not {suits}")
+            other = other_function(replacement, name, None)
+            if other:
+                raise ParameterError(
+                    f"activations[{name!r}] approximates {other}, not {KNOWN[name].approximation}: "
+                    f"{advice(name, KNOWN[name].defaults)}"
+                )
         self.activations = activations
         self.replaced: set[str] = set()
         self.model = Builder(Polynomial)
@@ -102,6 +122,7 @@ class Graph:
         #: Names of values that nothing reads any more.
         self.forgotten: set[str] = set()
         self._made = 0
+        self._begun: dict[tuple[str, int], Formula] = {}
         self._input: Value | None = None
         if proto.sparse_initializer:
             raise UnsupportedModelError("sparse initialisers are not supported; store weights as dense tensors")
@@ -184,15 +205,22 @@ class Graph:
         """An operand that layers compute with."""
         if isinstance(operand, Open):
             raise UnsupportedModelError(f"inputs have open dimensions {operand.dims}: export with fixed ones")
+        if isinstance(operand, Formula):
+            return self._resolved(operand)
+        if isinstance(operand, Sizes):
+            raise UnsupportedModelError(
+                "sizes of values are supported where they give the shape of others, not as values"
+            )
         if isinstance(operand, Tail):
-            if operand.stage == "sigmoid":
-                return self.activate("Sigmoid", operand.value)
+            formula = self.formula(operand)
+            if formula is not None:
+                return self._resolved(formula)
             if "clip" in operand.stage:
                 raise UnsupportedModelError(
                     "Clip is not supported but at the end of a classifier of two classes: of more, it makes scores "
                     "equal that are not; matvec.from_sklearn takes the estimator itself"
                 )
-            name = {"softmax": "Softmax", "exp": "Exp"}.get(operand.stage, operand.stage)
+            name = {"softmax": "Softmax", "log-softmax": "LogSoftmax", "exp": "Exp"}.get(operand.stage, operand.stage)
             raise UnsupportedModelError(
                 f"{name} is not supported inside a model, only at its end, where the client computes it from decrypted "
                 "scores"
@@ -201,23 +229,90 @@ class Graph:
             raise UnsupportedModelError("the place of a largest value is not supported inside a model, only at its end")
         return operand
 
-    def activate(self, operator: str, value: Value) -> Value:
-        """An operator that is no polynomial, replaced as `activations` says.
+    def formula(self, operand: Operand) -> Formula | None:
+        """An operand as a function of one value, if it is one that can go on being computed with."""
+        if isinstance(operand, Tail) and operand.stage in ("sigmoid", "clip"):
+            key = (operand.stage, id(operand.value))
+            if key not in self._begun:
+                clip = (("low", -1.0), ("high", 1.0))
+                name, parameters = ("Sigmoid", ()) if operand.stage == "sigmoid" else ("Clip", clip)
+                self._begun[key] = Formula.atom(name, parameters, operand.value)
+            return self._begun[key]
+        if isinstance(operand, Value):
+            return None if operand.layer is not None else Formula.of(operand)
+        return operand if isinstance(operand, Formula) else None
+
+    def _resolved(self, formula: Formula) -> Value:
+        """A function of one value as the polynomial that `activations` says.
 
         Raises:
-            UnsupportedModelError: it says nothing.
+            UnsupportedModelError: it says nothing of it. ParameterError: it says something of another function.
         """
+        if formula.resolved is None:
+            formula.resolved = self._resolve(formula)
+        return formula.resolved
+
+    def _resolve(self, formula: Formula) -> Value:
+        if formula.simple is not None:
+            atom, (factor, shift) = formula.atoms[0], formula.simple
+            assert atom.argument is not None
+            value = self._activated(atom.name, atom.parameters, atom.argument)
+            return value if (factor, shift) == (1.0, 0.0) else Value(value.line(self.model)).times(factor).plus(shift)
+        found = formula.matched()
+        missing = formula.missing(list(self.activations))
+        if found is not None and (missing or operator_name(found[0]) in self.activations):
+            name, parameters, argument, factor = found
+            spelled = ", ".join(dict.fromkeys(operator_name(a.name) for a in formula.atoms))
+            value = self._activated(name, parameters, argument, f" (written with {spelled})")
+            return value if factor == 1.0 else Value(value.line(self.model)).times(factor)
+        if missing:
+            made_of = ", ".join(dict.fromkeys(operator_name(a.name) for a in formula.atoms))
+            raise UnsupportedModelError(
+                f"a function of one value, made of {made_of}, is none that is known and no polynomial: name "
+                f"an approximation of each: {advice(missing[0].name, missing[0].parameters)}"
+            )
+        if formula.polynomial is None:
+            raise UnsupportedModelError("Div by a value is not supported: it is no polynomial")
+        layers: dict[str, Polynomial] = {}
+        for a in formula.atoms:
+            layer = self._replacement(a.name, a.parameters)
+            layers[operator_name(a.name)] = layer if isinstance(layer, Polynomial) else Polynomial([0.0, 0.0, 1.0])
+        powers, interval = formula.composed(layers)
+        if not 2 <= len(powers) <= MAX_DEGREE + 1:
+            raise UnsupportedModelError(
+                f"a function of one value becomes a polynomial of degree {len(powers) - 1}, at most {MAX_DEGREE} are "
+                "supported: take approximations of lower degrees"
+            )
+        made = Polynomial(powers)
+        if interval is not None:
+            made = Polynomial.chebyshev(made.on(*interval), interval)
+        return Value(formula.root, powers, made)
+
+    def _replacement(self, name: str, parameters: Parameters, spelled: str = "") -> Polynomial | Square:
+        """What `activations` names for an operator.
+
+        Raises:
+            UnsupportedModelError: nothing. ParameterError: another function.
+        """
+        operator = operator_name(name)
         replacement = self.activations.get(operator)
         if replacement is None:
-            suits = REPLACEABLE[operator] or "relu"
             raise UnsupportedModelError(
-                f"{operator} is not supported inside a model, for it is no polynomial: train with a square, or name "
-                "what to compute instead on a stated interval: "
-                f'activations={{"{operator}": matvec.approximations.{suits}(degree, interval)}}'
-                + ("" if REPLACEABLE[operator] else " or a matvec.Polynomial of your own")
+                f"{operator}{spelled} is not supported inside a model, for it is no polynomial: train with a square, "
+                f"or name what to compute instead on a stated interval: {advice(name, parameters)}"
+            )
+        other = other_function(replacement, name, parameters)
+        if other:
+            raise ParameterError(
+                f"activations[{operator!r}] approximates {other}, and the model's {operator}{spelled} is "
+                f"{described(KNOWN[name].approximation, parameters)}: {advice(name, parameters)}"
             )
         self.replaced.add(operator)
-        layer = replacement.polynomial if isinstance(replacement, Approximation) else replacement
+        return replacement.polynomial if isinstance(replacement, Approximation) else replacement
+
+    def _activated(self, name: str, parameters: Parameters, value: Value, spelled: str = "") -> Value:
+        """An activation of a value, replaced."""
+        layer = self._replacement(name, parameters, spelled)
         powers = (0.0, 0.0, 1.0) if isinstance(layer, Square) else tuple(layer.coefficients.tolist())
         return Value(value.line(self.model), powers, layer)
 
@@ -243,14 +338,7 @@ class Graph:
             raise UnsupportedModelError(
                 f'{where}: "{name}" is of type {self.type(tensor.data_type)}, not float32 or float64'
             )
-        if tensor.data_location == types.EXTERNAL or tensor.external_data:
-            raise UnsupportedModelError(f'{where}: "{name}" is stored in another file; save the model in one file')
-        if any(d < 0 for d in tensor.dims):
-            raise FormatError(f'{where}: "{name}" has a negative dimension: {list(tensor.dims)}')
-        try:
-            return np.asarray(self.onnx.numpy_helper.to_array(tensor))
-        except Exception as e:  # whatever numpy says about counts and sizes that disagree
-            raise FormatError(f'{where}: "{name}" is damaged: {e}') from None
+        return stored(self.onnx, tensor, self.folder, f'{where}: "{name}"')
 
     def type(self, code: int) -> str:
         """A type's name."""

@@ -9,7 +9,6 @@ is computed differently from what its file says.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,37 +18,26 @@ import numpy.typing as npt
 
 from ringforge.errors import Error, FormatError, UnsupportedModelError
 from ringforge.files import first_line, writing
-from ringforge.matvec import onnx_rules
-from ringforge.matvec.affine import check_entries
+from ringforge.matvec import onnx_rules, onnx_shapes
 from ringforge.matvec.estimators import Estimator, estimator
 from ringforge.matvec.model import Linear, Model, Sequential, as_sequential
 from ringforge.matvec.model_arguments import file_first
-from ringforge.matvec.onnx_graph import Graph, Node, Operand, Replacement
-from ringforge.matvec.onnx_operators import INSTEAD, OPERATORS
+from ringforge.matvec.onnx_formula import Replacement
+from ringforge.matvec.onnx_graph import Graph, Node, Operand, Sizes
+from ringforge.matvec.onnx_operators import OPERATORS
+from ringforge.matvec.onnx_table import reason
 from ringforge.matvec.polynomial import Polynomial
 from ringforge.matvec.rule import Rule
 
 #: Larger files are refused; weights of that size have no plan that fits a machine.
 MAX_BYTES = 1 << 31
 
-#: Operators on constants alone.
-_FOLDED = {
-    "Add": np.add,
-    "Sub": np.subtract,
-    "Mul": np.multiply,
-    "Div": np.divide,
-    "Sqrt": np.sqrt,
-    "Neg": np.negative,
-    "Reciprocal": np.reciprocal,
-    "Identity": np.array,
-}
-
 
 def load_onnx(path: str | Path, *, activations: Mapping[str, Replacement] | None = None) -> Sequential:
     """Reads the layers of a model. The results of a classifier are its scores; `from_onnx` gives classes too.
 
     Args:
-        path: an .onnx file with all its weights inside, float32 or float64.
+        path: an .onnx file, float32 or float64; its weights may lie in other files of its folder.
         activations: what to compute in place of operators that are no polynomials, by name:
             {"Relu": matvec.approximations.relu(degree, interval)}.
 
@@ -86,8 +74,10 @@ def _read(path: str | Path, activations: Mapping[str, Replacement] | None) -> tu
     if not proto.graph.node:
         raise FormatError(f"{path.name} is not an ONNX model: it has no graph, or an empty one")
     try:
+        if proto.functions:  # of the newer exporter of PyTorch, where it was told not to optimise
+            proto = onnx.inliner.inline_local_functions(proto)
         with np.errstate(all="ignore"):
-            return _walked(Graph(onnx, proto.graph, activations or {}))
+            return _walked(Graph(onnx, proto.graph, activations or {}, path.parent))
     except Error as e:
         raise type(e)(f"{path.name}: {e}") from None
     except Exception as e:
@@ -103,7 +93,7 @@ def _walked(graph: Graph) -> tuple[Sequential, Rule]:
         if node.operator == "Constant":
             _constant(node)
         elif all(name in graph.constants for name in node.inputs if name):
-            _fold(node)
+            onnx_shapes.fold(node)
         else:
             _compute(node)
         # Matrices go when nothing reads them any more.
@@ -133,14 +123,11 @@ def _compute(node: Node) -> None:
     results: tuple[Operand, ...]
     if node.operator == "LinearClassifier":
         results = onnx_rules.linear_classifier(node)
+    elif _sized(node):
+        results = (onnx_shapes.sized(node),)
     else:
-        result = onnx_rules.step(node)
-        if result is None:
-            handler = OPERATORS.get(node.operator)
-            if handler is None:
-                raise UnsupportedModelError(f"{node.where}: {node.operator} is not supported; {_instead(node)}")
-            result = handler(node)
-        results = (result,)
+        result = onnx_rules.step(node) or _handled(node)
+        results = tuple(result) if isinstance(result, list) else (result,)
     # Dropout's mask is of no use without training.
     if len(results) < len(outputs) and node.operator != "Dropout":
         raise FormatError(f"{node.where}: {node.operator} has {len(outputs)} outputs, not {len(results)}")
@@ -149,31 +136,30 @@ def _compute(node: Node) -> None:
         _name(graph, name, result, node.where)
 
 
+def _sized(node: Node) -> bool:
+    """Whether a node computes with sizes of values; the shape of a Reshape is none of them."""
+    inputs = node.inputs[:1] if node.operator == "Reshape" else node.inputs
+    return any(isinstance(node.graph.values.get(name), Sizes) for name in inputs)
+
+
+def _handled(node: Node) -> Operand | list[Operand]:
+    handler = OPERATORS.get(node.operator)
+    if handler is None:
+        raise UnsupportedModelError(f"{node.where}: {node.operator} is not supported; {_instead(node)}")
+    return handler(node)
+
+
 def _instead(node: Node) -> str:
-    return INSTEAD.get(node.operator, f"supported are {', '.join(sorted(OPERATORS))}, and ends of classifiers")
+    return reason(node.operator) or f"supported are {', '.join(sorted(OPERATORS))}, and ends of classifiers"
 
 
 def _name(graph: Graph, name: str, result: Operand, where: str) -> None:
     if name in graph.constants or name in graph.values or name in graph.forgotten:
         raise FormatError(f'{where}: the name "{name}" is given twice')
-    graph.values[name] = result
-
-
-def _fold(node: Node) -> None:
-    """Computes a constant from constants."""
-    function = _FOLDED.get(node.operator)
-    if function is None or not node.inputs or len(node.proto.output) != 1:
-        raise UnsupportedModelError(
-            f"{node.where}: {node.operator} of constants only; fold constants before the export"
-        )
-    node.attributes()
-    found = [node.array(i) for i in range(len(node.inputs))]
-    try:
-        check_entries(math.prod(np.broadcast_shapes(*(a.shape for a in found))), 1, "a constant")
-        made = np.asarray(function(*found), dtype=np.float64)  # type: ignore[operator]
-    except (TypeError, ValueError) as e:
-        raise FormatError(f"{node.where}: {node.operator} of constants: {first_line(e)}") from None
-    node.graph.define(node.proto.output[0], made)
+    if isinstance(result, Sizes) and None not in result.entries:
+        graph.define(name, np.array(result.entries[0] if result.scalar else result.entries, dtype=np.int64))
+    else:
+        graph.values[name] = result
 
 
 def _constant(node: Node) -> None:
@@ -264,6 +250,7 @@ def _onnx() -> Any:
     try:
         import onnx
         import onnx.helper
+        import onnx.inliner
         import onnx.numpy_helper
     except ImportError:
         raise UnsupportedModelError("reading ONNX needs the package onnx: pip install onnx") from None

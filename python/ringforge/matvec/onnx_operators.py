@@ -13,8 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge.errors import FormatError, ShapeError, UnsupportedModelError
+from ringforge.matvec import functions
 from ringforge.matvec.affine import MAX_DEGREE, Affine, Value, check_entries
-from ringforge.matvec.onnx_graph import REPLACEABLE, Node, Open, Operand
+from ringforge.matvec.onnx_formula import KNOWN, REPLACEABLE, Formula, Parameters
+from ringforge.matvec.onnx_graph import Node, Open, Operand
+from ringforge.matvec.onnx_shapes import SHAPES
 
 Array = npt.NDArray[np.float64]
 
@@ -42,7 +45,48 @@ def _gemm(node: Node) -> Operand:
 def _matmul(node: Node) -> Operand:
     node.attributes()
     node.operands(2, 2)
-    return Value(_product(node, _weights(node)))
+    if node.constant(0) and not node.constant(1):
+        return _matmul_from_left(node)
+    if node.constant(0) or not node.constant(1):
+        raise UnsupportedModelError(
+            f"{node.where}: MatMul of two values is not supported: it needs the value first and constant weights second"
+        )
+    w = node.array(1)
+    if w.ndim < 2:
+        raise UnsupportedModelError(f"{node.where}: weights have shape {w.shape}; a matrix is needed")
+    if not w.size:
+        raise ShapeError(f"{node.where}: weights have shape {w.shape}")
+    line = node.line(0, w.shape[-2])
+    if w.ndim == 2:
+        return Value(line.product(w))
+    # A stack of matrices: over the axes between the batch and the last two, never over the batch.
+    if len(line.shape) < 2 or w.ndim > len(line.shape) + 1 or (w.ndim == len(line.shape) + 1 and w.shape[0] != 1):
+        raise UnsupportedModelError(
+            f"{node.where}: weights of shape {w.shape} for values of shape {line.shape} besides the batch"
+        )
+    return Value(_mapped(node, line, lambda stack: stack @ w, w))
+
+
+def _matmul_from_left(node: Node) -> Operand:
+    """A constant times values: of matrices besides the batch."""
+    w, line = node.array(0), node.line(1)
+    if w.ndim < 2 or len(line.shape) < 2 or w.ndim > len(line.shape) + (w.shape[0] == 1) or not w.size:
+        raise UnsupportedModelError(
+            f"{node.where}: MatMul of constant weights of shape {w.shape} and values of shape {line.shape} besides the "
+            "batch; it needs the value first and constant weights second, or matrices of values"
+        )
+    return Value(_mapped(node, line, lambda stack: w @ stack, w))
+
+
+def _mapped(node: Node, line: Affine, function: Callable[[Array], Array], weights: Array) -> Affine:
+    """A linear function whose results have the shape that numpy gives."""
+    try:
+        shape = function(np.zeros((1, *line.shape))).shape[1:]
+    except ValueError:
+        raise ShapeError(
+            f"{node.where}: weights of shape {weights.shape} do not fit values of shape {line.shape} besides the batch"
+        ) from None
+    return line.mapped(function, shape)
 
 
 def _weights(node: Node) -> Array:
@@ -109,7 +153,40 @@ def _pair(node: Node) -> tuple[Value, Array] | tuple[Value, Value]:
     return node.value(0), node.value(1)
 
 
+def _by_formula(node: Node, what: str) -> Operand | None:
+    """Sum, difference, product or quotient as a function of one value, where an activation is part of it."""
+    node.attributes()
+    node.operands(2, 2)
+    graph = node.graph
+    places = [i for i in (0, 1) if node.constant(i)]
+    operands = [node.graph.values[node.inputs[i]] for i in (0, 1) if i not in places]
+    if all(isinstance(o, Value | Open) for o in operands):
+        return None
+    formulas = [graph.formula(o) for o in operands]
+    first = formulas[0]
+    if first is None or None in formulas:
+        return None
+    if not places:
+        second = formulas[1]
+        assert second is not None
+        return first.combined(second, what) if first.root is second.root else None
+    c = node.array(places[0])
+    if c.size != 1 or c.ndim > len(first.shape) + 1:
+        return None
+    number, constant_first = float(c.reshape(-1)[0]), places[0] == 0
+    if what == "/" and constant_first:
+        return Formula.of(Value(first.root, (number, 0.0))).combined(first, "/")
+    if what in ("*", "/"):
+        return first.scaled(number if what == "*" else 1 / number)
+    return first.scaled(
+        -1.0 if constant_first and what == "-" else 1.0, number if constant_first or what == "+" else -number
+    )
+
+
 def _sum(node: Node, sign: float) -> Operand:
+    made = _by_formula(node, "+" if sign > 0 else "-")
+    if made is not None:
+        return made
     first, second = _pair(node)
     if isinstance(second, Value):
         what = np.polynomial.polynomial.polyadd if sign > 0 else np.polynomial.polynomial.polysub
@@ -117,13 +194,44 @@ def _sum(node: Node, sign: float) -> Operand:
         if both is not None:
             return both
         model = node.graph.model
-        left, right = first.line(model), second.line(model)
+        left, right = _alike(first.line(model), second.line(model))
         return Value(left.plus(right.scaled(sign) if sign < 0 else right))
     if sign < 0 and node.constant(0):
         first, sign = first.times(-1.0), 1.0
     if second.size == 1 and second.ndim <= len(first.shape) + 1:
         return first.plus(sign * float(second.reshape(-1)[0]))
     return Value(first.line(node.graph.model).shifted(sign * second))
+
+
+def _alike(first: Affine, second: Affine) -> tuple[Affine, Affine]:
+    """Two functions of as many axes, with axes of length 1 repeated as the other's need."""
+    if first.shape == second.shape or len(first.shape) != len(second.shape):
+        return first, second
+    try:
+        shape = np.broadcast_shapes(first.shape, second.shape)
+    except ValueError:
+        return first, second
+    return _repeated(first, shape), _repeated(second, shape)
+
+
+def _repeated(line: Affine, shape: tuple[int, ...]) -> Affine:
+    if line.shape == shape:
+        return line
+    return line.mapped(lambda stack: np.broadcast_to(stack, (len(stack), *shape)), shape)
+
+
+def _total(node: Node) -> Operand:
+    """Sum and Mean of any number of values and constants."""
+    node.attributes()
+    constants = [i for i in range(len(node.inputs)) if node.constant(i)]
+    lines = [node.line(i) for i in range(len(node.inputs)) if i not in constants]
+    total = lines[0]
+    for line in lines[1:]:
+        left, right = _alike(total, line)
+        total = left.plus(right)
+    for i in constants:
+        total = total.shifted(node.array(i))
+    return Value(total.scaled(1 / len(node.inputs)) if node.operator == "Mean" else total)
 
 
 def _add(node: Node) -> Operand:
@@ -135,6 +243,9 @@ def _sub(node: Node) -> Operand:
 
 
 def _mul(node: Node) -> Operand:
+    made = _by_formula(node, "*")
+    if made is not None:
+        return made
     first, second = _pair(node)
     if not isinstance(second, Value):
         return _scaled(node, first, second)
@@ -162,6 +273,9 @@ def _scaled(node: Node, value: Value, factor: Array) -> Operand:
 
 
 def _div(node: Node) -> Operand:
+    made = _by_formula(node, "/")
+    if made is not None:
+        return made
     if node.constant(0):
         raise UnsupportedModelError(f"{node.where}: Div by a value is not supported: it is no polynomial")
     first, second = _pair(node)
@@ -172,6 +286,9 @@ def _div(node: Node) -> Operand:
 
 def _neg(node: Node) -> Operand:
     node.attributes()
+    formula = None if isinstance(node.operand(), Value | Open) else node.graph.formula(node.operand())
+    if formula is not None:
+        return formula.scaled(-1.0)
     return _polynomial(node, node.value()).times(-1.0)
 
 
@@ -219,153 +336,39 @@ def _scaler(node: Node) -> Operand:
 
 
 def _replaced(node: Node) -> Operand:
-    """An activation that is no polynomial; the attributes are those of the function replaced."""
-    return node.graph.activate(node.operator, node.value())
-
-
-# ---- shapes --------------------------------------------------------------------------------------
-
-
-def _identity(node: Node) -> Operand:
-    node.attributes()
-    node.operands(1, 1)
-    return node.operand()
-
-
-def _dropout(node: Node) -> Operand:
-    node.attributes(seed=0, ratio=0.5)
-    if node.has(2) and (not node.constant(2) or node.array(2, labels=True).any()):
-        raise UnsupportedModelError(f"{node.where}: Dropout in training mode is not supported")
-    return node.operand()
-
-
-def _cast(node: Node) -> Operand:
-    types = node.graph.onnx.TensorProto
-    to = node.attributes(to=int, saturate=1, round_mode="up")["to"]
-    if to not in (types.FLOAT, types.DOUBLE):
-        raise UnsupportedModelError(f"{node.where}: Cast to {node.graph.type(to or 0)} is not supported, only to float")
-    return node.operand()
-
-
-def _flatten(node: Node) -> Operand:
-    axis = node.attributes(axis=1)["axis"]
-    node.operands(1, 1)
+    """An activation that is no polynomial."""
+    name, parameters = _activation(node)
     operand = node.operand()
-    dims = len(operand.dims) if isinstance(operand, Open) else len(node.value().shape)
-    if axis not in (1, -dims):
-        raise UnsupportedModelError(f"{node.where}: Flatten with axis={axis}; only axis=1, all values of an input")
-    if isinstance(operand, Open):
-        return operand.flattened()
-    line = node.line()
-    return operand if len(line.shape) == 1 else Value(line.reshaped((line.size,)))
+    formula = None if isinstance(operand, Value | Open) else node.graph.formula(operand)
+    return Formula.atom(name, parameters, formula or _polynomial(node, node.value()))
 
 
-def _reshape(node: Node) -> Operand:
-    node.attributes(allowzero=0)
-    node.operands(2, 2)
-    if node.constant(0) or not node.constant(1):
-        raise UnsupportedModelError(f"{node.where}: Reshape needs a constant shape")
-    shape, operand = node.integers(1), node.operand()
-    refused = UnsupportedModelError(f"{node.where}: Reshape to {shape} is not supported; only to (batch, ...)")
-    if isinstance(operand, Open):
-        if len(shape) == 2 and shape[0] in (0, -1) and (shape[1] == -1) != (shape[0] == -1):
-            return operand.flattened() if shape[1] == -1 else node.graph.width(operand.flattened(), shape[1])
-        raise refused
-    line = node.line()
-    batch = node.graph.batch
-    if shape == [-1] and line.size == 1:
-        shape = [0, 1]
-    if not shape or shape[0] not in {0, -1, *([] if batch is None else [batch])} or shape.count(-1) > 1:
-        raise refused
-    after = [line.shape[i] if d == 0 and i < len(line.shape) else d for i, d in enumerate(shape[1:])]
-    if -1 in after:
-        known = math.prod(d for d in after if d != -1)
-        after[after.index(-1)] = line.size // known if known > 0 else 0
-    if math.prod(after) != line.size or any(d < 1 for d in after):
-        raise refused
-    return operand if tuple(after) == line.shape else Value(line.reshaped(tuple(after)))
-
-
-def _axes(node: Node, dims: int) -> list[int]:
-    """Axes after the batch, counted from 1, of an attribute or the second input.
-
-    Without axes, or with none, ONNX takes all, the batch too, or nothing at all.
-    """
-    found = node.attributes(axes=(int,), keepdims=1, noop_with_empty_axes=0)["axes"]
-    axes = found if found is not None else node.integers(1) if node.has(1) else []
-    out = [a + dims + 1 if a < 0 else a for a in axes]
-    if any(not 1 <= a <= dims for a in out) or len(set(out)) < len(out) or not out:
-        raise UnsupportedModelError(f"{node.where}: {node.operator} over axes {axes} of {dims} besides the batch")
-    return sorted(out)
-
-
-def _reduced(node: Node) -> Operand:
-    """ReduceMean and ReduceSum."""
-    keep = node.attributes(axes=(int,), keepdims=1, noop_with_empty_axes=0)["keepdims"]
-    line = node.line()
-    axes = tuple(_axes(node, len(line.shape)))
-    before = [1 if i + 1 in axes else d for i, d in enumerate(line.shape)]
-    after = before if keep else [d for i, d in enumerate(line.shape) if i + 1 not in axes]
-    function = np.mean if node.operator == "ReduceMean" else np.sum
-    shape = tuple(after)
-    return Value(line.mapped(lambda stack: np.asarray(function(stack, axis=axes)).reshape(len(stack), *shape), shape))
-
-
-def _transpose(node: Node) -> Operand:
+def _activation(node: Node) -> tuple[str, Parameters]:
+    """The activation of a node, an entry of `KNOWN`, with its parameters."""
+    operator = node.operator
+    if operator == "Gelu":
+        form = node.attributes(approximate="none")["approximate"]
+        if form not in ("none", "tanh"):
+            raise FormatError(f"{node.where}: Gelu with approximate={form}")
+        return ("Gelu" if form == "none" else "GeluTanh"), ()
+    if operator == "Selu":
+        found = node.attributes(alpha=functions.SELU_ALPHA, gamma=functions.SELU_GAMMA)
+        same = math.isclose(found["alpha"], functions.SELU_ALPHA, rel_tol=1e-5)
+        if not same or not math.isclose(found["gamma"], functions.SELU_GAMMA, rel_tol=1e-5):
+            raise UnsupportedModelError(f"{node.where}: Selu is supported with the constants of its authors alone")
+        return operator, ()
+    if operator == "PRelu":
+        node.attributes()
+        node.operands(2, 2)
+        slopes = node.array(1).reshape(-1)
+        if not len(slopes) or (slopes != slopes[0]).any():
+            raise UnsupportedModelError(
+                f"{node.where}: PRelu is supported with one slope for all values, not one a channel"
+            )
+        return operator, (("alpha", float(slopes[0])),)
     node.operands(1, 1)
-    line = node.line()
-    perm = node.attributes(perm=(int,))["perm"]
-    if perm is None or sorted(perm) != list(range(len(line.shape) + 1)) or perm[0] != 0:
-        raise UnsupportedModelError(f"{node.where}: Transpose of axes {perm}; the batch must stay first")
-    shape = tuple(line.shape[p - 1] for p in perm[1:])
-    return Value(line.mapped(lambda stack: stack.transpose(perm), shape))
-
-
-def _concat(node: Node) -> Operand:
-    axis = node.attributes(axis=int)["axis"]
-    lines = [node.line(i) for i in range(len(node.inputs))]
-    dims = len(lines[0].shape) + 1
-    if axis is None or not 1 <= (axis + dims if axis < 0 else axis) < dims:
-        raise UnsupportedModelError(f"{node.where}: Concat along axis {axis}; the batch cannot be joined")
-    return Value(Affine.joined(lines, (axis + dims if axis < 0 else axis) - 1))
-
-
-def _picked(node: Node) -> Operand:
-    """ArrayFeatureExtractor and Gather: values at constant places."""
-    line = node.line()
-    dims = len(line.shape) + 1
-    axis = node.attributes(axis=0)["axis"] if node.operator == "Gather" else -1
-    axis = axis + dims if axis < 0 else axis
-    if not 1 <= axis < dims:
-        raise UnsupportedModelError(f"{node.where}: {node.operator} along axis {axis}")
-    node.operands(2, 2)
-    places, length = node.integers(1), line.shape[axis - 1]
-    if node.operator == "Gather" and node.array(1, integers=True).ndim != 1:
-        raise UnsupportedModelError(f"{node.where}: Gather of {node.array(1, integers=True).ndim}-dimensional places")
-    if not places or any(not -length <= p < length for p in places):
-        raise ShapeError(f"{node.where}: places {places[:8]} of {length} values")
-    shape = (*line.shape[: axis - 1], len(places), *line.shape[axis:])
-    return Value(line.mapped(lambda stack: np.take(stack, places, axis=axis), shape))
-
-
-def _pad(node: Node) -> Operand:
-    mode = node.attributes(mode="constant")["mode"]
-    line = node.line()
-    pads, dims = node.integers(1), len(line.shape) + 1
-    value = node.array(2).reshape(-1) if node.has(2) else np.zeros(1)
-    if mode != "constant" or value.any() or node.has(3) or len(pads) != 2 * dims or pads[0] or pads[dims]:
-        raise UnsupportedModelError(f"{node.where}: Pad is supported with zeros, all axes named but the batch's")
-    around = list(zip(pads[1:dims], pads[dims + 1 :], strict=True))
-    return Value(_padded(line, around))
-
-
-def _padded(line: Affine, around: Sequence[tuple[int, int]]) -> Affine:
-    if any(p < 0 for pair in around for p in pair):
-        raise UnsupportedModelError("negative padding is not supported")
-    if not any(p for pair in around for p in pair):
-        return line
-    shape = tuple(d + a + b for d, (a, b) in zip(line.shape, around, strict=True))
-    return line.mapped(lambda stack: np.pad(stack, [(0, 0), *around]), shape)
+    found = node.attributes(**dict(KNOWN[operator].defaults))
+    return operator, tuple((key, float(found[key])) for key, _ in KNOWN[operator].defaults)
 
 
 # ---- windows -------------------------------------------------------------------------------------
@@ -494,7 +497,7 @@ def _global_average_pool(node: Node) -> Operand:
     return Value(line.mapped(lambda stack: stack.mean(axis=axes, keepdims=True), shape))
 
 
-Operator = Callable[[Node], Operand]
+Operator = Callable[[Node], Operand | list[Operand]]
 
 OPERATORS: dict[str, Operator] = {
     "Gemm": _gemm,
@@ -506,32 +509,14 @@ OPERATORS: dict[str, Operator] = {
     "Div": _div,
     "Neg": _neg,
     "Pow": _pow,
+    "Sum": _total,
+    "Mean": _total,
     "Scaler": _scaler,
     "BatchNormalization": _batch_normalization,
     "Conv": _conv,
     "AveragePool": _average_pool,
     "GlobalAveragePool": _global_average_pool,
-    "ReduceMean": _reduced,
-    "ReduceSum": _reduced,
-    "Flatten": _flatten,
-    "Reshape": _reshape,
-    "Transpose": _transpose,
-    "Concat": _concat,
-    "Pad": _pad,
-    "Gather": _picked,
-    "ArrayFeatureExtractor": _picked,
-    "Cast": _cast,
-    "Identity": _identity,
-    "Dropout": _dropout,
-    **dict.fromkeys((name for name in REPLACEABLE if name != "Sigmoid"), _replaced),
-}
-
-#: What to use in place of operators that have no counterpart.
-INSTEAD = {
-    "MaxPool": "a largest value is no polynomial: use AveragePool",
-    "GlobalMaxPool": "a largest value is no polynomial: use GlobalAveragePool",
-    "LayerNormalization": "it divides by values: use BatchNormalization",
-    "InstanceNormalization": "it divides by values: use BatchNormalization",
-    "Normalizer": "it divides by values: use Scaler",
-    "Softmax": "it divides by values; at the end of a model clients compute it",
+    **SHAPES,
+    # Of these two, the end of a classifier is read first (`onnx_rules`).
+    **dict.fromkeys((name for name in REPLACEABLE if name not in ("Sigmoid", "Clip")), _replaced),
 }

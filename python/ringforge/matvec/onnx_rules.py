@@ -14,8 +14,12 @@ import numpy as np
 
 from ringforge.errors import FormatError, UnsupportedModelError
 from ringforge.matvec.affine import Affine, Value
+from ringforge.matvec.onnx_formula import Formula
 from ringforge.matvec.onnx_graph import Choice, Graph, Node, Operand, Tail
 from ringforge.matvec.rule import MAX_COUNT, Link
+
+#: Stages that a graph may end with.
+_ENDS = ("softmax", "log-softmax", "sigmoid", "one-vs-rest", "two-sigmoid", "two-clip-p")
 
 #: Stage after a step: (operator, stages and constants of its operands) -> stage. "K" is the number of scores.
 _STEPS: dict[tuple[str, ...], str] = {
@@ -37,31 +41,37 @@ _STEPS: dict[tuple[str, ...], str] = {
     ("Mul", "empty", "K"): "mask",
     ("Add", "sum", "mask"): "total",
     ("Div", "filled", "total"): "one-vs-rest",
+    ("Log", "softmax"): "log-softmax",
     ("Normalizer", "softmax"): "softmax",
     ("Normalizer", "sigmoid"): "one-vs-rest",
     ("Normalizer", "two-sigmoid"): "two-sigmoid",
     ("Normalizer", "two-clip-p"): "two-clip-p",
-    **{("Cast to float", s): s for s in ("softmax", "sigmoid", "one-vs-rest", "two-sigmoid", "two-clip-p")},
-    **{("Identity", s): s for s in ("softmax", "sigmoid", "one-vs-rest", "two-sigmoid", "two-clip-p")},
+    **{("Cast to float", s): s for s in _ENDS},
+    **{("Identity", s): s for s in _ENDS},
 }
 
 #: What stages at the end of a graph are for clients.
 _LINKS: dict[str, Link] = {
     "softmax": "softmax",
+    "log-softmax": "log-softmax",
     "sigmoid": "sigmoid",
     "one-vs-rest": "one-vs-rest",
     "two-sigmoid": "sigmoid",
     "two-clip-p": "clip",
 }
 
-_RULES = {"Sigmoid", "Softmax", "Exp", "Clip", "ArgMax", "ZipMap"}
+#: Operators that begin the end of a classifier.
+RULES = ("Sigmoid", "Softmax", "LogSoftmax", "Exp", "Clip", "ArgMax", "ZipMap")
+
+#: An end of Clip that nothing reaches: the largest float32.
+_NO_END = 3.4e38
 
 
 def step(node: Node) -> Operand | None:
     """The result of a node that starts or continues the end of a classifier; None if it is none."""
     found = [node.graph.values[n] for n in node.inputs if n and n not in node.graph.constants]
     operands = [o for o in found if isinstance(o, Tail | Choice)]
-    if node.operator in _RULES:
+    if node.operator in RULES:
         return _begun(node, found)
     if not operands:
         return None
@@ -122,32 +132,50 @@ def _begun(node: Node, found: list[Operand]) -> Operand | None:
         return _zipped(node, operand)
     if operator == "ArgMax":
         return _chosen(node, operand)
-    if len(operand.shape if isinstance(operand, Value) else (0,)) != 1:
-        if operator == "Sigmoid":
-            return graph.activate(operator, graph.value(operand))
-        raise UnsupportedModelError(f"{node.where}: {operator} of values that are no vector is not supported")
+    vector = len(operand.shape if isinstance(operand, Value | Formula) else (0,)) == 1
     if operator == "Clip":
-        node.attributes()
-        node.operands(3, 3)
-        ends = [float(node.array(i).reshape(-1)[0]) if node.array(i).size == 1 else math.nan for i in (1, 2)]
-        if ends != [-1.0, 1.0]:
-            raise UnsupportedModelError(f"{node.where}: Clip is not supported, for it is no polynomial")
-        return Tail("clip", graph.value(operand))
+        return _clipped(node, operand, vector)
+    if operator == "Sigmoid" and (not vector or isinstance(operand, Formula)):
+        return Formula.atom("Sigmoid", (), graph.formula(operand) or graph.value(operand))
+    if not vector:
+        raise UnsupportedModelError(f"{node.where}: {operator} of values that are no vector is not supported")
     node.operands(1, 1)
-    if operator == "Softmax":
+    if operator in ("Softmax", "LogSoftmax"):
         axis = node.attributes(axis=-1)["axis"]
         if axis not in (1, -1):
-            raise UnsupportedModelError(f"{node.where}: Softmax over axis {axis} is not supported, only over the last")
-        return Tail("softmax", graph.value(operand))
+            raise UnsupportedModelError(
+                f"{node.where}: {operator} over axis {axis} is not supported, only over the last"
+            )
+        return Tail("softmax" if operator == "Softmax" else "log-softmax", graph.value(operand))
     node.attributes()
     return Tail({"Sigmoid": "sigmoid", "Exp": "exp"}[operator], graph.value(operand))
+
+
+def _clipped(node: Node, operand: Operand, vector: bool) -> Operand:
+    """Clip: of scores at the end of a classifier, or an activation as ReLU6 and Hardtanh are."""
+    found = node.attributes(min=float, max=float)
+    node.operands(1, 3)
+    ends = [found["min"], found["max"]]
+    for i in (1, 2):
+        if node.has(i):
+            c = node.array(i)
+            ends[i - 1] = float(c.reshape(-1)[0]) if c.size == 1 else math.nan
+    low, high = ends
+    if vector and (low, high) == (-1.0, 1.0) and not isinstance(operand, Formula):
+        return Tail("clip", node.graph.value(operand))
+    argument = node.graph.formula(operand) or node.graph.value(operand)
+    if low == 0.0 and (high is None or high >= _NO_END):
+        return Formula.atom("Relu", (), argument)
+    if low is None or high is None or not math.isfinite(low + high) or low >= high:
+        raise UnsupportedModelError(f"{node.where}: Clip needs two ends, the smaller first, not {low} and {high}")
+    return Formula.atom("Clip", (("low", low), ("high", high)), argument)
 
 
 def _scores(operand: Operand) -> int:
     """How many classes an operand has scores of."""
     if isinstance(operand, Tail):
         return 2 if operand.stage.startswith("two-") else math.prod(operand.value.shape)
-    return math.prod(operand.shape) if isinstance(operand, Value) else 0
+    return math.prod(operand.shape) if isinstance(operand, Value | Formula) else 0
 
 
 def _chosen(node: Node, operand: Operand) -> Choice:
@@ -262,6 +290,7 @@ def conclusion(graph: Graph, names: list[str]) -> tuple[Value, dict[str, Any]]:
         if tail.stage not in _LINKS or not tail.value.same(value):
             raise UnsupportedModelError("the model's labels and probabilities come from different scores")
         link = _LINKS[tail.stage]
+    link = "softmax" if link == "log-softmax" else link
     classes = choices[0].classes or tuple(range(_scores(source)))
     if not 2 <= len(classes) <= MAX_COUNT:
         raise FormatError(f"the model has {len(classes)} classes; 2 ... {MAX_COUNT} are supported")
@@ -284,6 +313,7 @@ def _unlabelled(graph: Graph, output: Operand) -> tuple[Value, dict[str, Any]]:
     if output.stage.startswith("two-"):
         return output.value, {"kind": "classes", "classes": list(output.classes or (0, 1)), "link": link}
     if output.classes is not None:
+        link = "softmax" if link == "log-softmax" else link
         return output.value, {"kind": "classes", "classes": list(output.classes), "link": link}
     return output.value, {"kind": "values", "link": link}
 

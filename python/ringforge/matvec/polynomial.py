@@ -37,11 +37,14 @@ class Polynomial:
         series: the numbers that define it: coefficients of powers, or, with an interval, of Chebyshev polynomials.
         interval: None, or the interval that Chebyshev polynomials of a `chebyshev` layer belong to, and that its
             inputs are meant to lie in.
+        stands_for: the function that it approximates, where it was made as an approximation: "leaky_relu with alpha
+            0.01". Files do not keep it.
     """
 
     def __init__(self, coefficients: npt.ArrayLike) -> None:
         self.series: Array = _series(coefficients)
         self.interval: tuple[float, float] | None = None
+        self.stands_for = ""
 
     @classmethod
     def chebyshev(cls, coefficients: npt.ArrayLike, interval: tuple[float, float]) -> Polynomial:

@@ -91,6 +91,20 @@ class Program(Frozen):
         """Whether bounds hold for the inputs that it was planned for only."""
         return any(s.promised is not None for s in self.linear_steps)
 
+    @property
+    def leaves_intervals(self) -> bool:
+        """Whether inputs may leave the interval of a polynomial, which no error that is foreseen counts."""
+        return any(isinstance(s, PolynomialStep) and s.interval is not None for s in self.steps)
+
+    def inside_intervals(self) -> Program:
+        """The same program for inputs that are known to stay in all intervals."""
+        if not self.leaves_intervals:
+            return self
+        steps = [s.model_copy(update={"interval": None}) if isinstance(s, PolynomialStep) else s for s in self.steps]
+        made = self.model_copy(update={"steps": steps})
+        made.__dict__.pop("digest", None)
+        return made
+
     @cached_property
     def digest(self) -> str:
         """What files of ciphertexts name the program by."""
@@ -279,6 +293,8 @@ class Program(Frozen):
                     raise FormatError(f"step {i} of a program of version {self.version} has the fields of another one")
             elif isinstance(s, PolynomialStep) and (s.baby & (s.baby - 1) or not s.coefficients[-1]):
                 raise FormatError(f"step {i}: baby steps are a power of two, and the last coefficient is not 0")
+            elif isinstance(s, PolynomialStep) and s.interval is not None and s.interval[0] >= s.interval[1]:
+                raise FormatError(f"step {i}: an interval ends above its beginning")
             elif isinstance(s, SquareStep) and (s.log_input_scale is None) != (i > 0):
                 raise FormatError(f"step {i}: a square has a scale where it is the first step, and nowhere else")
         _ = self.plans

@@ -26,6 +26,7 @@ from ringforge.ckks import flood_deviation
 from ringforge.devices import ClearVector, Device, Handle, KeySet, Report, open_device
 from ringforge.errors import (
     FormatError,
+    IntervalWarning,
     LevelError,
     MismatchError,
     ParameterError,
@@ -301,7 +302,8 @@ class Client(Secret):
         """The results as rows (k, m).
 
         With a program of promised bounds, results beyond the last of them are warned of (PrecisionWarning): inputs
-        were not like those it was planned for. Garbage within the bound is not seen.
+        were not like those it was planned for. Garbage within the bound is not seen. A program whose inputs may leave
+        the interval of an approximation is warned of too (IntervalWarning): no error that is predicted counts it.
 
         Args:
             result: what the server returned.
@@ -353,8 +355,16 @@ class Client(Secret):
         return out
 
     def _check_promise(self, rows: Array, result: EncryptedVectors, share_bits: float | None) -> None:
-        """Warns of results that say by themselves that inputs were not as promised."""
+        """Warns of results that say by themselves that inputs were not as promised, or that cannot say it."""
         known = self.program.foreseen
+        if self.program.leaves_intervals:
+            warnings.warn(
+                "inputs may leave the interval on which a polynomial of this program is an approximation: results of "
+                "such inputs are wrong by any amount, which predicted errors do not count. Ask for a plan with samples "
+                "of inputs like yours, or with an approximation on a wider interval",
+                IntervalWarning,
+                stacklevel=3,
+            )
         if not self.program.promises or known is None:
             return
         beyond = np.abs(rows).max(axis=1) > known.bound + self.error_bound(result, share_bits)

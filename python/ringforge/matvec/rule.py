@@ -36,8 +36,8 @@ MAX_FILE = 1 << 22
 MAX_COUNT = 1 << 16
 
 #: What becomes of scores: nothing; 1/(1 + e^-s); e^s over their sum; logistic functions over their sum; (clip(s) + 1)/2
-#: over their sum; e^s and e^s - 1 of values.
-Link = Literal["identity", "sigmoid", "softmax", "one-vs-rest", "clip", "exp", "expm1"]
+#: over their sum; e^s and e^s - 1 of values; of softmax, the logarithm, of values alone.
+Link = Literal["identity", "sigmoid", "softmax", "one-vs-rest", "clip", "exp", "expm1", "log-softmax"]
 
 
 class Rule(Frozen):
@@ -96,6 +96,8 @@ class Rule(Frozen):
         if (self.kind == "classes") != (self.classes is not None):
             raise FormatError(f"a rule of kind {self.kind} {'lacks' if self.classes is None else 'has'} classes")
         if self.classes is not None:
+            if self.link == "log-softmax":
+                raise FormatError("a rule of classes has probabilities, not their logarithms")
             count = len(self.classes)
             if self.by_pairs and self.outputs != decisions.pair_count(count):
                 raise FormatError(f"{count} classes and {self.outputs} scores; one score for each pair is needed")
@@ -244,6 +246,9 @@ class Rule(Frozen):
             raise ParameterError("this classifier gives scores, no probabilities: use decision_function")
         if self.link in ("exp", "expm1"):
             return np.asarray(np.exp(rows) if self.link == "exp" else np.expm1(rows))
+        if self.link == "log-softmax":
+            shifted = rows - rows.max(axis=1, keepdims=True)
+            return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
         if self.link == "softmax":
             powers = np.exp(rows - rows.max(axis=1, keepdims=True))
             return np.asarray(powers / powers.sum(axis=1, keepdims=True))

@@ -584,13 +584,12 @@ def _layer(wanted: str, activation: Activation | None) -> Square | Polynomial:
             "'identity', or name a replacement that is good on a stated interval: from_sklearn(mlp, "
             f"activation=matvec.approximations.{known or 'relu'}(degree, interval))"
         )
-    if not isinstance(activation, Approximation):
-        return activation
-    if known is not None and activation.name != known:
+    layer = activation.polynomial if isinstance(activation, Approximation) else activation
+    if known is not None and isinstance(layer, Polynomial) and layer.stands_for not in ("", known):
         raise ParameterError(
-            f"the network's activation is {wanted!r}, the replacement approximates {activation.name!r}"
+            f"the network's activation is {wanted!r}, the replacement approximates {layer.stands_for!r}"
         )
-    return activation.polynomial
+    return layer
 
 
 def _network_rule(step: Any, value: Value) -> dict[str, Any]:

@@ -80,6 +80,7 @@ class PolynomialStep(Frozen):
     """A polynomial of every slot, of programs of version 3.
 
     The coefficients are of Chebyshev polynomials on [-input_bound, input_bound]. They are public, as all of a program.
+    `interval` is where the polynomial stands for another function, of steps whose inputs may leave it; others lack it.
     """
 
     kind: Literal["polynomial"] = "polynomial"
@@ -89,6 +90,7 @@ class PolynomialStep(Frozen):
     log_input_scale: LogScale
     log_output_scale: LogScale
     input_bound: Annotated[float, Field(gt=0, le=2.0**100)]
+    interval: tuple[float, float] | None = None
 
     @property
     def degree(self) -> int:

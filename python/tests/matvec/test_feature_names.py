@@ -179,7 +179,7 @@ def test_ranges_of_other_columns_are_refused(frame: Any, there: Any) -> None:
 
 
 def test_names_stay_in_files(tmp_path: Path, ours: Any) -> None:
-    matvec.save_model(ours, tmp_path / "m.npz")
+    matvec.save_model(tmp_path / "m.npz", ours)
     assert matvec.load_estimator(tmp_path / "m.npz").rule.features == NAMES
     program = ours.compile().program
     assert program.features == NAMES

@@ -243,6 +243,41 @@ AFFINE: dict[str, tuple[list[Any], dict[str, Any], tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
+AFFINE |= {
+    "rows times a matrix": ([node("MatMul", ["x", "w"], "y")], {"w": f32(5, 4)}, IMAGE),
+    "rows times matrices": ([node("MatMul", ["x", "w"], "y")], {"w": f32(2, 5, 4)}, IMAGE),
+    "a matrix times columns": ([node("MatMul", ["w", "x"], "y")], {"w": f32(4, 6)}, IMAGE),
+    "matrices times columns": ([node("MatMul", ["w", "x"], "y")], {"w": f32(1, 2, 4, 6)}, IMAGE),
+    "means of values": ([node("Mean", ["x", "x", "b"], "y")], {"b": f32(6)}, ("batch", 6)),
+    "less its mean": (
+        [node("ReduceMean", ["x"], "m", axes=[2]), node("Sub", ["x", "m"], "y")], {}, IMAGE
+    ),
+    "cut": (
+        [node("Slice", ["x", "s", "e", "a", "t"], "y")],
+        {"s": np.array([0, -1, 1]), "e": np.array([2**63 - 1, -100, 4]), "a": np.array([0, -1, 2]),
+         "t": np.array([1, -2, 2])},
+        IMAGE,
+    ),
+    "one place": ([node("Gather", ["x", "i"], "y", axis=2)], {"i": np.array(-2)}, IMAGE),
+    "axes more and less": (
+        [node("Unsqueeze", ["x", "a"], "u"), node("Squeeze", ["u", "b"], "s"), node("Neg", ["s"], "y")],
+        {"a": np.array([1, -1]), "b": np.array([1])},
+        IMAGE,
+    ),
+    "sizes from the values": (
+        [node("Shape", ["x"], "s"), node("Slice", ["s", "zero", "one"], "b"), node("Slice", ["s", "one", "three"], "d"),
+         node("Concat", ["b", "d", "less"], "t", axis=0), node("Reshape", ["x", "t"], "r"), node("Neg", ["r"], "y")],
+        {"zero": np.array([0]), "one": np.array([1]), "three": np.array([3]), "less": np.array([-1])},
+        IMAGE,
+    ),
+    "weights that are turned": (
+        [node("Transpose", ["w"], "v", perm=[1, 0]), node("Cast", ["v"], "u", to=1), node("MatMul", ["x", "u"], "y")],
+        {"w": f32(4, 6)},
+        ("batch", 6),
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("case", AFFINE)
 def test_affine_steps_become_one_layer(tmp_path: Path, case: str) -> None:
     nodes, constants, shape = AFFINE[case]
@@ -425,7 +460,7 @@ REFUSED = {
     ),
     "Tanh": ([MATMUL, node("Tanh", ["h"], "y")], W, "matvec.approximations.tanh(degree"),
     "Gelu": ([MATMUL, node("Gelu", ["h"], "y")], W, "matvec.approximations.gelu(degree"),
-    "LeakyRelu": ([MATMUL, node("LeakyRelu", ["h"], "y", alpha=0.1)], W, "a matvec.Polynomial of your own"),
+    "LeakyRelu": ([MATMUL, node("LeakyRelu", ["h"], "y", alpha=0.1)], W, "leaky_relu(degree, interval, alpha=0.1)"),
     "Sigmoid inside": (
         [MATMUL, node("Sigmoid", ["h"], "s"), node("MatMul", ["s", "v"], "y")],
         {**W, "v": f32(4, 2)},
@@ -439,7 +474,11 @@ REFUSED = {
     "Softmax over another axis": ([MATMUL, node("Softmax", ["h"], "y", axis=0)], W, "Softmax over axis 0"),
     "MaxPool": ([node("MaxPool", ["x"], "y", kernel_shape=[2])], {}, "use AveragePool"),
     "LayerNormalization": ([node("LayerNormalization", ["x", "s"], "y")], {"s": f32(6)}, "use BatchNormalization"),
-    "ConvTranspose": ([node("ConvTranspose", ["x", "w"], "y")], W, "ConvTranspose is not supported; supported are"),
+    "ConvTranspose": (
+        [node("ConvTranspose", ["x", "w"], "y")],
+        W,
+        "ConvTranspose is not supported; it is linear, and not read: use Conv",
+    ),
     "exponential": ([MATMUL, node("Exp", ["h"], "y")], W, "Exp is not supported inside"),
     "largest place alone, then more": (
         [MATMUL, node("ArgMax", ["h"], "i", axis=1), node("Neg", ["i"], "y")],
@@ -582,7 +621,9 @@ def test_shapes_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(ShapeError, match=r"shape \(4, 1\)"):  # would broadcast over the batch
         load(tmp_path, model([node("Gemm", ["x", "w", "b"], "y")], {**W, "b": f32(4, 1)}))
     with pytest.raises(UnsupportedModelError, match="put a Flatten before it"):
-        load(tmp_path, model([node("MatMul", ["x", "w"], "y")], W, ("batch", 2, 6)))
+        load(tmp_path, model([node("Gemm", ["x", "w"], "y")], W, ("batch", 2, 6)))
+    with pytest.raises(ShapeError, match="do not fit values of shape"):
+        load(tmp_path, model([node("MatMul", ["x", "t"], "y")], {"t": f32(1, 7, 4)}, ("batch", 2, 6)))
 
 
 def test_weights_that_are_not_finite(tmp_path: Path) -> None:
@@ -592,14 +633,14 @@ def test_weights_that_are_not_finite(tmp_path: Path) -> None:
         load(tmp_path, model([node("MatMul", ["x", "w"], "y")], {"w": w}))
 
 
-def test_weights_in_other_files_are_not_opened(tmp_path: Path) -> None:
+def test_weights_in_other_folders_are_not_opened(tmp_path: Path) -> None:
     proto = model([node("MatMul", ["x", "w"], "y")], W)
     tensor = proto.graph.initializer[0]
     tensor.ClearField("raw_data")
     tensor.data_location = onnx.TensorProto.EXTERNAL
     entry = tensor.external_data.add()
     entry.key, entry.value = "location", "../../etc/passwd"
-    with pytest.raises(UnsupportedModelError, match="another file"):
+    with pytest.raises(UnsupportedModelError, match="outside of the model's folder"):
         load(tmp_path, proto)
 
 

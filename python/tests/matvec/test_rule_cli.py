@@ -52,7 +52,7 @@ def test_columns_of_a_file_go_by_their_header(folder: Path, capsys: pytest.Captu
     there = CLASSIFIERS["LinearSVC"](0).fit(pd.DataFrame(split("wine")[0], columns=names), split("wine")[1])
     held = pd.DataFrame(split("wine")[2], columns=names)
     with overwriting():
-        matvec.save_model(matvec.from_sklearn(there, input_range=ranges("wine")), "m.npz")
+        matvec.save_model("m.npz", matvec.from_sklearn(there, input_range=ranges("wine")))
     held[names[::-1]].to_csv("x.csv", index=False)
     held[names[1:]].to_csv("fewer.csv", index=False)
     for line in (
