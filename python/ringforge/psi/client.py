@@ -138,7 +138,7 @@ class Client(RawSecret):
             given = list(dict.fromkeys(elements))
         except TypeError:
             raise RingforgeValueError("elements are byte strings (bytes) or integers") from None
-        self._written: list[Element] = list(normalised(given, info.normalise, info.columns))
+        self._written: list[Element] = list(normalised(given, info.normalise, info.columns, info.forms))
         self._given, self._elements = given, list(dict.fromkeys(self._written))
         if info.mode == "oprf":
             for _ in check_elements(self._elements):

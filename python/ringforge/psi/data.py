@@ -11,6 +11,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import operator
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,6 +109,7 @@ def _spec(a: Request, found: Elements, **more: Any) -> BuildSpec:
         capacity=a.capacity,
         normalise=a.normalise,
         columns=found.columns,
+        forms=found.forms,
         **more,
     )
 
@@ -142,10 +146,13 @@ def build_table(
         ParameterError: no such table; a value of `data` of another type. Error: pyarrow is missing. OSError: a file
         cannot be read or the directory not written.
     """
-    wanted = Wanted(_columns(column), label_column)
+    wanted = Wanted(_columns(column), None if label_column is None else _column(label_column))
     steps = canonical(normalise)
     needed = True if label_column is not None else None
-    found = _read(data, wanted, steps, needed, keep=False)
+    words = normalise if isinstance(normalise, str) else ",".join(normalise)
+    found = _read(data, wanted, words, needed, keep=False)
+    if found.rewritten:
+        warnings.warn(rewritten(found), stacklevel=2)
     asked = Request(algorithm, "oprf", 32, None, 3, client_size, capacity, label_bytes, steps, threads)
     spec, _ = choose(asked, found)
     given: Any = found.mapping() if found.labels is not None else found.elements
@@ -188,6 +195,8 @@ def match_rows(connection: Connection, data: Any, *, column: Column | Iterable[C
 
     info, left = connection.info()
     found = read_for(info, data, Wanted(_columns(column)))
+    for doubt in found.doubts:
+        warnings.warn(doubt, stacklevel=2)
     outcome: Outcome = remote.intersect(connection, found.elements, known=(info, left), **options)
     return matched(found, outcome.result, info)
 
@@ -198,7 +207,7 @@ def read_for(info: TableInfo, data: Any, wanted: Wanted, json_lines: bool | None
     Raises:
         ParameterError: another number of columns than the table's.
     """
-    found = _read(data, wanted, info.normalise, False, True, info.mode == "direct", json_lines)
+    found = _read(data, wanted, info.normalise, False, True, info.mode == "direct", json_lines, info.forms)
     if found.columns != info.columns:
         raise ParameterError(
             f"an element of this table has {info.columns} columns, yours {found.columns}: name as many (--column), in "
@@ -221,8 +230,35 @@ def label_texts(found: Elements, rows: Iterable[int], matches: Mapping[Any, byte
     return [matches[found.of_rows[i]].decode(errors="backslashreplace") for i in rows]
 
 
+def rewritten(found: Elements) -> str:
+    """Return a sentence that says that integers written as 1.0 are read as integers."""
+    return (
+        f"{found.rewritten:,} elements end in .0 in a column of integers and are read as integers, on both sides: 1.0 is "
+        '1. If they are texts, versions for instance, say so: normalise "text" (--normalise text)'
+    )
+
+
 def _columns(column: Column | Iterable[Column]) -> tuple[Column, ...]:
-    return (column,) if isinstance(column, str | int) else tuple(column)
+    if isinstance(column, str | int):
+        return (_column(column),)
+    try:
+        return tuple(map(_column, column))
+    except TypeError:  # no iterable: one number, as of numpy
+        return (_column(column),)
+
+
+def _column(column: Any) -> Column:
+    """One name or number.
+
+    Raises:
+        ParameterError: it is neither.
+    """
+    if isinstance(column, str):
+        return str(column)
+    if not isinstance(column, bool):
+        with contextlib.suppress(TypeError):
+            return operator.index(column)
+    raise ParameterError(f"a column is a name or a number from 1, not {type(column).__name__}")
 
 
 def _read(
@@ -233,9 +269,9 @@ def _read(
     keep: bool,
     direct: bool = False,
     json_lines: bool | None = None,
+    forms: tuple[str, ...] | None = None,
 ) -> Elements:
+    options: dict[str, Any] = {"wanted": wanted, "normalise": steps, "keep": keep, "forms": forms}
     if isinstance(data, str | Path):
-        return read_elements(
-            data, direct=direct, labels=labels, json_lines=json_lines, wanted=wanted, normalise=steps, keep=keep
-        )
-    return frame_elements(data, labels=labels is not False, wanted=wanted, normalise=steps, keep=keep)
+        return read_elements(data, direct=direct, labels=labels, json_lines=json_lines, **options)
+    return frame_elements(data, labels=labels is not False, **options)

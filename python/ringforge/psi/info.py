@@ -17,6 +17,7 @@ from ringforge import _native
 from ringforge.errors import FormatError, MismatchError, ParameterError
 from ringforge.programs import Frozen, first_problem
 from ringforge.psi import poly
+from ringforge.psi.forms import FORMS
 from ringforge.psi.normalise import MAX_COLUMNS, canonical
 from ringforge.psi.poly.plan import HASHES
 
@@ -116,8 +117,8 @@ class TableInfo(Frozen):
     `salts` are 2 bytes for each bin, little-endian, in mode oprf, base64. `nonce` (8 bytes) is random for each state
     of a table with labels, and part of what seals them; tables of version 1 have none and seal by their seed.
     Tables of the polynomial protocol (`plan.algorithm` "poly") are of mode oprf, without salts and with `tag_bits` 0.
-    `normalise` and `columns` say how elements are written (`ringforge.psi.normalise`); neither is written while it
-    says nothing.
+    `normalise`, `columns` and `forms` (one for each column, or none at all) say how elements are written
+    (`ringforge.psi.normalise`, `ringforge.psi.forms`); none is written while it says nothing.
     """
 
     format: Literal["ringforge-psi-table"] = "ringforge-psi-table"
@@ -133,6 +134,7 @@ class TableInfo(Frozen):
     nonce: Annotated[str, Field(pattern="^([0-9a-f]{16})?$")] = ""
     normalise: Annotated[str, Field(max_length=64)] = ""
     columns: Annotated[int, Field(ge=1, le=MAX_COLUMNS)] = 1
+    forms: Annotated[tuple[str, ...], Field(max_length=MAX_COLUMNS)] = ()
     plan: Annotated[PlanFields | poly.PlanFields, Field(discriminator="algorithm")]
     plan_hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     limits: Limits = Limits()
@@ -147,10 +149,19 @@ class TableInfo(Frozen):
                 return steps
         raise ValueError("elements are normalised in a way that this release does not know")
 
+    @field_validator("forms")
+    @classmethod
+    def _known_forms(cls, forms: tuple[str, ...]) -> tuple[str, ...]:
+        if any(form not in ("", *FORMS) for form in forms):
+            raise ValueError("elements are of a form that this release does not know")
+        return forms
+
     @model_validator(mode="after")
     def _texts(self) -> TableInfo:
-        if self.mode == "direct" and (self.normalise or self.columns > 1):
+        if self.mode == "direct" and (self.normalise or self.forms or self.columns > 1):
             raise ValueError("mode direct has integers, which are neither normalised nor joined")
+        if self.forms and len(self.forms) != self.columns:
+            raise ValueError(f"{len(self.forms)} forms, where elements have {self.columns} columns")
         return self
 
     @model_validator(mode="after")
@@ -250,7 +261,7 @@ class TableInfo(Frozen):
 
     def _unsaid(self) -> set[str]:
         """Fields that older releases do not know, while they say nothing."""
-        return {name for name, nothing in (("normalise", ""), ("columns", 1)) if getattr(self, name) == nothing}
+        return {name for name, nothing in (("normalise", ""), ("columns", 1), ("forms", ())) if getattr(self, name) == nothing}
 
     @classmethod
     def from_json(cls, data: bytes) -> TableInfo:

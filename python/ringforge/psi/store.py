@@ -251,8 +251,8 @@ class Store:
                 gone = Members(check_integers(list(remove), info.element_bits), [])
                 new = Members(check_integers(list(add), info.element_bits), [])
             else:
-                add = as_written(add, info.normalise, info.columns)
-                taken = list(check_elements(normalised(remove, info.normalise, info.columns)))
+                add = as_written(add, info.normalise, info.columns, info.forms)
+                taken = list(check_elements(normalised(remove, info.normalise, info.columns, info.forms)))
                 gone = Members(prf_outputs(key, taken, threads, part(progress, 0.0, 0.4), len(taken)), [])
                 new = prf_members(key, add, threads, part(progress, 0.4, 0.8))
                 if any(new.labels) and not info.label_bytes:
