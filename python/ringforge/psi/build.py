@@ -23,6 +23,7 @@ from ringforge.psi.info import MAX_ELEMENT, MAX_LABEL, MAX_LOG_BINS, Limits, Tab
 from ringforge.psi.normalise import MAX_COLUMNS, canonical, implied, normalised
 from ringforge.psi.poly.plan import HASHES
 from ringforge.psi.table import (
+    LONGEST_LABEL,
     Allocate,
     Arrays,
     SaltsExhaustedError,
@@ -326,6 +327,10 @@ def build(
             sealed = label_bytes + 1 if members.labels else 0
         else:
             sealed = label_bytes + 1 if label_bytes else 0
+        if label_bytes > LONGEST_LABEL:
+            raise ParameterError(
+                f"labels of {label_bytes:,} bytes: {LONGEST_LABEL:,} are the most; a number can stand for what is longer"
+            )
         if longest > label_bytes:
             raise ParameterError(f"a label has {longest} bytes, label_bytes says {label_bytes}: raise it, or shorten")
         bits_used = 0
@@ -343,7 +348,8 @@ def build(
     plan = fields.native()
     if fill:
         # All that the cells have room for: the length of the longest label stays the server's, up to its class.
-        sealed = ((fields.log_t << fields.log_cell) - tag_bits) // 8
+        room_bits = planner.parts(fields, tag_bits, sealed) * (fields.log_t << fields.log_cell)
+        sealed = min((room_bits - tag_bits) // 8, MAX_LABEL)
     check_limit(limits, plan)
     shape = Shape(
         mode,
@@ -356,6 +362,7 @@ def build(
         tag_bits,
         sealed,
         b"",
+        parts=planner.parts(fields, tag_bits, sealed),
     )
     share = _PRF_SHARE if mode == "oprf" else 0.0
     shape, arrays = compile_members(shape, members, allocate=allocate, progress=part(progress, share, 1.0))

@@ -20,6 +20,7 @@ from ringforge.psi import poly
 from ringforge.psi.forms import FORMS
 from ringforge.psi.normalise import MAX_COLUMNS, canonical
 from ringforge.psi.poly.plan import HASHES
+from ringforge.psi.table import LONGEST_LABEL
 
 Mode = Literal["oprf", "direct"]
 Algorithm = Literal["ringforge", "paper"]
@@ -33,8 +34,8 @@ MAX_INFO = 1 << 22
 #: Bytes of an element in mode oprf (RFC 9497 has two bytes for the length).
 MAX_ELEMENT = 65535
 
-#: Bytes of a sealed label.
-MAX_LABEL = 4096
+#: Bytes of a sealed label: one more than the longest label.
+MAX_LABEL = LONGEST_LABEL + 1
 
 #: Bins are cut from a word of 64 bits, one piece of 21 bits for each hash function.
 MAX_LOG_BINS = 20
@@ -200,9 +201,9 @@ class TableInfo(Frozen):
                 raise ValueError("element_bits is 0 in mode oprf")
             if self.tag_bits < 32:
                 raise ValueError(f"tags of {self.tag_bits} bits: at least 32 are needed")
-            need, have = self.tag_bits + 8 * self.label_bytes, plan.log_t << plan.log_cell
-            if have < need:
-                raise ValueError(f"a cell has room for {have} bits, tag and label need {need}")
+            have = plan.log_t << plan.log_cell
+            if have < self.tag_bits:
+                raise ValueError(f"a cell has room for {have} bits, the tag needs {self.tag_bits}")
             try:
                 raw = base64.b64decode(self.salts, validate=True)
             except ValueError:
@@ -218,9 +219,20 @@ class TableInfo(Frozen):
         return self.plan.bins if isinstance(self.plan, poly.PlanFields) else 1 << self.plan.log_bins
 
     @property
+    def parts(self) -> int:
+        """Answers to one request: several where a cell has no room for tag and label, which follow each other then."""
+        if isinstance(self.plan, poly.PlanFields) or self.mode == "direct":
+            return 1
+        return max(1, -(-(self.tag_bits + 8 * self.label_bytes) // (self.plan.log_t << self.plan.log_cell)))
+
+    @property
     def words(self) -> int:
-        """Words per cell; 0 where there are no cells."""
-        return 0 if isinstance(self.plan, poly.PlanFields) else 1 << self.plan.log_cell
+        """Words per cell, those of all parts; 0 where there are no cells."""
+        return 0 if isinstance(self.plan, poly.PlanFields) else self.parts << self.plan.log_cell
+
+    def reply_bytes(self, plan: Any) -> int:
+        """Return the bytes of a reply, all parts of it, by the native plan."""
+        return self.parts * int(plan.reply_bytes)
 
     @property
     def seed_bytes(self) -> bytes:

@@ -101,7 +101,7 @@ def public(info: TableInfo) -> dict[str, Any]:
         "label_bytes": max(0, info.label_bytes - 1),
         "key_bytes": plan.key_bytes,
         "request_bytes": plan.request_bytes,
-        "reply_bytes": plan.reply_bytes,
+        "reply_bytes": info.reply_bytes(plan),
         "limits": info.limits.model_dump(),
     }
 
@@ -136,7 +136,7 @@ def table_rows(info: TableInfo) -> dict[str, str]:
         "labels": f"up to {info.label_bytes - 1} bytes" if info.label_bytes else "none",
         "security": f"BELOW 128 bits: {printable(info.plan.insecure.encode())}" if info.plan.insecure else "128 bits",
         "a client sends": f"keys {size_text(plan.key_bytes)} once, {size_text(plan.request_bytes)} for each query",
-        "a query returns": size_text(plan.reply_bytes),
+        "a query returns": size_text(info.reply_bytes(plan)),
     }
 
 
