@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -26,14 +28,22 @@ main(["--help"])
 
 
 def run(arguments: list[str | bytes], folder: Path, settings: dict[str, str]) -> tuple[int, str]:
-    """Exit status, and what was printed to either stream: ASCII alone."""
+    """Exit status, and what was printed on a terminal: ASCII alone."""
     kept = {k: v for k, v in os.environ.items() if k not in ("LC_ALL", "LANG", "PYTHONUTF8", "PYTHONIOENCODING")}
-    done = subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env={**kept, **settings}, capture_output=True, timeout=300, check=False
-    )
-    text = (done.stdout + done.stderr).decode("ascii")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, *arguments], cwd=folder, env={**kept, **settings}, stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        printed = b""
+        with contextlib.suppress(OSError):  # the other end has closed
+            while some := os.read(ours, 1 << 16):
+                printed += some
+        code = process.wait(300)
+    os.close(ours)
+    text = printed.decode("ascii")
     assert not re.search("Traceback|UnicodeEncodeError|UnicodeDecodeError", text), text[-2000:]
-    return done.returncode, text
+    return code, text
 
 
 @pytest.mark.long
@@ -51,6 +61,9 @@ def test_tables_errors_and_names(tmp_path: Path, settings: dict[str, str]) -> No
     code, text = run([*build, "--column", "e"], tmp_path, settings)
     assert code == 0
     assert "elements" in text
+    code, text = run([*command, "explain", "psi"], tmp_path, settings)
+    assert code == 0
+    assert re.search(r"\d us\b|\.\.\.", text)
     code, text = run([*build, "--replace", "--column", "Größe"], tmp_path, settings)
     assert code == 1
     assert r"Gr\xf6\xdfe" in text or r"\udcc3\udcb6" in text
