@@ -266,7 +266,8 @@ def as_written(elements: Elements, steps: str, columns: int, forms: tuple[str, .
     for x, label in zip(normalised(elements, steps, columns, forms), elements.values(), strict=True):
         if found.setdefault(x, label) != label:  # type: ignore[arg-type]
             raise RingforgeValueError(
-                f"two elements are one when they are normalised ({steps or 'by their form'}) but have different labels: keep one of them"
+                f"two elements are one when they are normalised ({steps or 'by their form'}) but have different "
+                "labels: keep one of them"
             )
     return found
 
@@ -329,7 +330,8 @@ def build(
             sealed = label_bytes + 1 if label_bytes else 0
         if label_bytes > LONGEST_LABEL:
             raise ParameterError(
-                f"labels of {label_bytes:,} bytes: {LONGEST_LABEL:,} are the most; a number can stand for what is longer"
+                f"labels of {label_bytes:,} bytes: {LONGEST_LABEL:,} are the most; a number can stand for what is "
+                "longer"
             )
         if longest > label_bytes:
             raise ParameterError(f"a label has {longest} bytes, label_bytes says {label_bytes}: raise it, or shorten")
@@ -343,7 +345,9 @@ def build(
         found = _build_poly(
             spec, members, rounded, sealed, key, fill=fill, threads=threads, allocate=allocate, progress=done
         )
-        return replace(found, info=found.info.model_copy(update={"normalise": steps, "columns": columns, "forms": forms}))
+        return replace(
+            found, info=found.info.model_copy(update={"normalise": steps, "columns": columns, "forms": forms})
+        )
     fields = planner.choose(mode, rounded, log_bins, tag_bits, sealed, hashes, bits_used, spec.algorithm)
     plan = fields.native()
     if fill:

@@ -217,7 +217,7 @@ def other_name(name: str, names: Sequence[str], column: int) -> None:
     """
     if str(column) in names and names.index(str(column)) != column - 1 and 1 <= column <= len(names):
         raise FormatError(
-            f'{name}: column {column} is number {column}, and number {names.index(str(column)) + 1} has that name: '
+            f"{name}: column {column} is number {column}, and number {names.index(str(column)) + 1} has that name: "
             f'say the name as a text (column="{column}" in Python), or rename it'
         )
 
@@ -409,8 +409,8 @@ def frame_records(data: ArrowRows | FrameRows, name: str, wanted: Wanted) -> Ite
             found = [i for i, key in enumerate(keys) if isinstance(key, Integral) and key == column]
             if len(found) != 1:
                 raise FormatError(
-                    f"{name} has {len(found) or 'no'} columns named {column}; some of its names are numbers, so a number "
-                    "is a name here: give one that is there once"
+                    f"{name} has {len(found) or 'no'} columns named {column}; some of its names are numbers, so a "
+                    "number is a name here: give one that is there once"
                 )
             return found[0]
         if not 1 <= column <= len(names):

@@ -387,8 +387,8 @@ def check_table(
         )
     if info.reply_bytes(plan) > request_bytes:
         raise ParameterError(
-            f"replies of this table have {info.reply_bytes(plan)} bytes, this client takes {request_bytes} at most: allow "
-            "more with request_bytes (psi query --request-limit), or ask for a table with fewer bins"
+            f"replies of this table have {info.reply_bytes(plan)} bytes, this client takes {request_bytes} at most: "
+            "allow more with request_bytes (psi query --request-limit), or ask for a table with fewer bins"
         )
     if not info.limits.allow(plan.request_bytes):
         raise ParameterError(

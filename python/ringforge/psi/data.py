@@ -195,14 +195,14 @@ def match_rows(connection: Connection, data: Any, *, column: Column | Iterable[C
 
     info, left = connection.info()
     found = read_for(info, data, Wanted(_columns(column)))
-    for doubt in found.doubts:
-        warnings.warn(doubt, stacklevel=2)
     outcome: Outcome = remote.intersect(connection, found.elements, known=(info, left), **options)
     return matched(found, outcome.result, info)
 
 
 def read_for(info: TableInfo, data: Any, wanted: Wanted, json_lines: bool | None = None) -> Elements:
-    """A client's set for a table: normalised as the table says, with its rows.
+    """A client's set for a table: written and normalised as the table says, with its rows.
+
+    Warns of elements that are written in another way than the table's, and so match nothing.
 
     Raises:
         ParameterError: another number of columns than the table's.
@@ -213,6 +213,8 @@ def read_for(info: TableInfo, data: Any, wanted: Wanted, json_lines: bool | None
             f"an element of this table has {info.columns} columns, yours {found.columns}: name as many (--column), in "
             "the same order"
         )
+    for doubt in found.doubts:
+        warnings.warn(doubt, stacklevel=3)
     return found
 
 
@@ -233,8 +235,8 @@ def label_texts(found: Elements, rows: Iterable[int], matches: Mapping[Any, byte
 def rewritten(found: Elements) -> str:
     """Return a sentence that says that integers written as 1.0 are read as integers."""
     return (
-        f"{found.rewritten:,} elements end in .0 in a column of integers and are read as integers, on both sides: 1.0 is "
-        '1. If they are texts, versions for instance, say so: normalise "text" (--normalise text)'
+        f"{found.rewritten:,} elements end in .0 in a column of integers and are read as integers, on both sides: 1.0 "
+        'is 1. If they are texts, versions for instance, say so: normalise "text" (--normalise text)'
     )
 
 

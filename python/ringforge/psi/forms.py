@@ -186,9 +186,7 @@ def doubts(elements: Iterable[str], forms: Sequence[str], steps: str, columns: i
             gaps += not form and part in _NO_WORDS
         spaced += "strip" not in chosen and element != element.strip()
         composed += (
-            not chosen & {"nfc", "nfkc"}
-            and not element.isascii()
-            and not unicodedata.is_normalized("NFC", element)
+            not chosen & {"nfc", "nfkc"} and not element.isascii() and not unicodedata.is_normalized("NFC", element)
         )
     found: list[str] = []
     for i, form in enumerate(of_table):
@@ -203,8 +201,8 @@ def doubts(elements: Iterable[str], forms: Sequence[str], steps: str, columns: i
                 how = "end in .0, as columns of integers with gaps do" if name == "integers" else "are days with 00:00"
                 remedy = "integers" if name == "integers" else "days, as 1990-01-31"
                 found.append(
-                    f"{count:,} of your {total:,} elements{where} {how}; the table takes texts as they are: write yours "
-                    f"as {remedy} if the server's are so"
+                    f"{count:,} of your {total:,} elements{where} {how}; the table takes texts as they are: write "
+                    f"yours as {remedy} if the server's are so"
                 )
     if spaced:
         found.append(

@@ -273,7 +273,11 @@ class TableInfo(Frozen):
 
     def _unsaid(self) -> set[str]:
         """Fields that older releases do not know, while they say nothing."""
-        return {name for name, nothing in (("normalise", ""), ("columns", 1), ("forms", ())) if getattr(self, name) == nothing}
+        return {
+            name
+            for name, nothing in (("normalise", ""), ("columns", 1), ("forms", ()))
+            if getattr(self, name) == nothing
+        }
 
     @classmethod
     def from_json(cls, data: bytes) -> TableInfo:

@@ -19,8 +19,8 @@ import numpy as np
 from ringforge.errors import FormatError, ParameterError
 from ringforge.psi import cells
 from ringforge.psi.cells import OwnRows, Record, TextRows, Wanted
-from ringforge.psi.info import MAX_ELEMENT
 from ringforge.psi.forms import Guess, doubts, is_gap, written
+from ringforge.psi.info import MAX_ELEMENT
 from ringforge.psi.normalise import JOINT, canonical, implied, nothing, rule, takes_text
 
 #: Suffixes of files that hold JSON objects, one a line; and of tables.
@@ -149,9 +149,7 @@ def frame_elements(
         )
     given = wanted or Wanted()
     given = Wanted(given.columns, given.label, given.header, labels)
-    take = _Taker(
-        "the table", False, None if labels else False, normalise, max(1, len(given.columns)), keep, forms
-    )
+    take = _Taker("the table", False, None if labels else False, normalise, max(1, len(given.columns)), keep, forms)
     return take(cells.frame_records(rows, "the table", given), rows if keep else None, "row")
 
 

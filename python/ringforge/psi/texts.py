@@ -15,6 +15,7 @@ from ringforge.psi.build import BuildSpec
 from ringforge.psi.choice import CLIENT_SIZE, Prediction, why
 from ringforge.psi.client import Element, Result
 from ringforge.psi.data import Request
+from ringforge.psi.forms import described
 from ringforge.psi.info import TableInfo
 from ringforge.psi.normalise import JOINT
 from ringforge.psi.sets import Elements
@@ -151,6 +152,8 @@ def written_text(info: TableInfo) -> str:
     if info.mode == "direct":
         return "integers"
     how = f"normalised by {info.normalise}" if info.normalise else "taken as they are"
+    if any(info.forms):
+        how = "; ".join(map(described, info.forms)) + (f"; {how}" if info.normalise else "")
     return f"{info.columns} columns joined, each {how}" if info.columns > 1 else how
 
 
