@@ -37,7 +37,8 @@ from typing import Any, BinaryIO, Protocol, TextIO
 from ringforge import delimited
 from ringforge.errors import Error, FormatError, ParameterError
 from ringforge.files import writing
-from ringforge.psi.normalise import JOINT, MAX_COLUMNS
+from ringforge.psi.forms import JOINT
+from ringforge.psi.normalise import MAX_COLUMNS
 
 PARQUET_SUFFIXES = frozenset({".parquet", ".pq"})
 

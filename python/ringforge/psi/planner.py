@@ -270,7 +270,7 @@ def _in_parts(
 
 def parts(fields: Any, tag_bits: int, label_bytes: int) -> int:
     """Return how many answers hold a tag and a sealed label of so many bytes: words of one cell after the other."""
-    return max(1, -(-(tag_bits + 8 * label_bytes) // (fields.log_t << fields.log_cell)))
+    return max(1, -(-(tag_bits + 8 * label_bytes) // int(fields.log_t << fields.log_cell)))
 
 
 # ---- what it will take ----------------------------------------------------------------------------

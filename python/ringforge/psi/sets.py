@@ -19,9 +19,9 @@ import numpy as np
 from ringforge.errors import FormatError, ParameterError
 from ringforge.psi import cells
 from ringforge.psi.cells import OwnRows, Record, TextRows, Wanted
-from ringforge.psi.forms import Guess, doubts, is_gap, written
+from ringforge.psi.forms import JOINT, Guess, doubts, is_gap, written
 from ringforge.psi.info import MAX_ELEMENT
-from ringforge.psi.normalise import JOINT, canonical, implied, nothing, rule, takes_text
+from ringforge.psi.normalise import canonical, implied, nothing, rule, takes_text
 
 #: Suffixes of files that hold JSON objects, one a line; and of tables.
 JSON_SUFFIXES = frozenset({".jsonl", ".ndjson"})
@@ -247,7 +247,7 @@ class _Taker:
                     )
             except _LineError as e:
                 raise FormatError(f"{self.name}, {unit} {number}: {e}") from None
-        if not found and not self.keep:
+        if not found and not self.keep and unit == "line":
             left = f"; {unit}s left out because theirs is empty: {empty}" if empty else ""
             raise FormatError(f"{self.name} holds no elements: put one on each line{left}")
         together = max(0, len(spelled) - len(found)) if change else 0

@@ -15,9 +15,8 @@ from ringforge.psi.build import BuildSpec
 from ringforge.psi.choice import CLIENT_SIZE, Prediction, why
 from ringforge.psi.client import Element, Result
 from ringforge.psi.data import Request
-from ringforge.psi.forms import described
+from ringforge.psi.forms import JOINT, described
 from ringforge.psi.info import TableInfo
-from ringforge.psi.normalise import JOINT
 from ringforge.psi.sets import Elements
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
