@@ -151,8 +151,8 @@ def build_table(
     needed = True if label_column is not None else None
     words = normalise if isinstance(normalise, str) else ",".join(normalise)
     found = _read(data, wanted, words, needed, keep=False)
-    if found.rewritten:
-        warnings.warn(rewritten(found), stacklevel=2)
+    for doubt in [*([rewritten(found)] if found.rewritten else []), *found.doubts]:
+        warnings.warn(doubt, stacklevel=2)
     asked = Request(algorithm, "oprf", 32, None, 3, client_size, capacity, label_bytes, steps, threads)
     spec, _ = choose(asked, found)
     given: Any = found.mapping() if found.labels is not None else found.elements

@@ -21,7 +21,7 @@ import datetime
 import re
 import unicodedata
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 #: Between the texts of an element of several columns.
 JOINT = "\x1f"
@@ -163,60 +163,70 @@ def described(form: str) -> str:
     return _NAMES.get(form, "texts")
 
 
-def doubts(elements: Iterable[str], forms: Sequence[str], steps: str, columns: int) -> list[str]:
-    """Return sentences about elements that are written in another way than a table's, so that they match nothing.
+class Doubts:
+    """Counts elements that are written so that they may match nothing, one by one.
 
     Args:
-        elements: of a client, as it has them. forms, steps, columns: of the table.
+        forms, steps, columns: of the table.
+        client: the elements are a client's, which are compared with the table's.
     """
-    of_table = tuple(forms) or ("",) * columns
-    chosen = frozenset(steps.split(","))
-    other, spaced, composed, gaps, total = [0] * columns, 0, 0, 0, 0
-    changed: list[dict[str, int]] = [{} for _ in range(columns)]
-    for element in elements:
-        total += 1
-        parts = [element] if columns == 1 else element.split(JOINT)
-        for i, part in enumerate(parts[:columns]):
-            form = of_table[i]
-            if form and _WRITTEN[form](part) is None:
-                other[i] += 1
-            name = "" if form else "integers" if part.endswith(".0") else "dates" if part[4:5] == "-" else ""
+
+    def __init__(self, forms: Sequence[str], steps: str, columns: int, client: bool) -> None:
+        self._forms = tuple(forms) or ("",) * columns
+        self._steps, self._client = frozenset(steps.split(",")), client
+        self._other = [0] * columns
+        self._changed = [{"integers": 0, "dates": 0} for _ in range(columns)]
+        self._total = self._spaced = self._composed = self._gaps = 0
+
+    def tell(self, element: str) -> None:
+        """Counts one more element."""
+        self._total += 1
+        parts = [element] if len(self._forms) == 1 else element.split(JOINT)
+        for i, (form, part) in enumerate(zip(self._forms, parts, strict=False)):
+            if form:
+                self._other[i] += self._client and _WRITTEN[form](part) is None
+                continue
+            self._gaps += part in _NO_WORDS
+            name = "integers" if part.endswith(".0") else "dates" if part[4:5] == "-" else ""
             if name and written(name, part) != part:
-                changed[i][name] = changed[i].get(name, 0) + 1
-            gaps += not form and part in _NO_WORDS
-        spaced += "strip" not in chosen and element != element.strip()
-        composed += (
-            not chosen & {"nfc", "nfkc"} and not element.isascii() and not unicodedata.is_normalized("NFC", element)
-        )
-    found: list[str] = []
-    for i, form in enumerate(of_table):
-        where = f" of column {i + 1}" if columns > 1 else ""
-        if other[i] and "digits" not in chosen:
-            found.append(
-                f"the table's elements{where} are {described(form)}; {other[i]:,} of your {total:,} are not, and match "
-                "nothing: write them alike"
-            )
-        for name, count in changed[i].items():
-            if 2 * count > total:
-                how = "end in .0, as columns of integers with gaps do" if name == "integers" else "are days with 00:00"
-                remedy = "integers" if name == "integers" else "days, as 1990-01-31"
+                self._changed[i][name] += 1
+        self._spaced += any(part != part.strip() for part in parts)
+        self._composed += not element.isascii() and not unicodedata.is_normalized("NFC", element)
+
+    def sentences(self) -> list[str]:
+        """Return what to tell the user."""
+        found, of = [], f"of your {self._total:,} elements"
+        for i, form in enumerate(self._forms if self._client else ()):
+            where = f" in column {i + 1}" if len(self._forms) > 1 else ""
+            if self._other[i] and "digits" not in self._steps:
                 found.append(
-                    f"{count:,} of your {total:,} elements{where} {how}; the table takes texts as they are: write "
-                    f"yours as {remedy} if the server's are so"
+                    f"the table's elements are {described(form)}{where}; {self._other[i]:,} {of} are not, and match "
+                    "nothing: write them alike"
                 )
-    if spaced:
-        found.append(
-            f"{spaced:,} of your {total:,} elements have white space at an end, which this table counts as part of "
-            "them: take it off, or have the table built with --normalise strip"
-        )
-    if composed:
-        found.append(
-            f"{composed:,} of your {total:,} elements have letters and accents as two characters (not NFC), and this "
-            "table does not normalise: convert them, or have the table built with --normalise nfc"
-        )
-    if gaps:
-        found.append(
-            f"{gaps:,} of your {total:,} elements are a text like nan or None, which programs write for no value: they "
-            "count as elements; leave them empty if they are none"
-        )
-    return found
+            if 2 * self._changed[i]["integers"] > self._total:
+                found.append(
+                    f"{self._changed[i]['integers']:,} {of} end in .0{where}, as columns of integers with gaps do; the "
+                    "table takes texts as they are: write yours as integers if the server's are so"
+                )
+            if 2 * self._changed[i]["dates"] > self._total:
+                found.append(
+                    f"{self._changed[i]['dates']:,} {of} are days with 00:00{where}; the table takes texts as they are: "
+                    "write yours as days, 1990-01-31, if the server's are so"
+                )
+        whose = "this table counts as part of them" if self._client else "clients must have there too"
+        if self._spaced and "strip" not in self._steps:
+            found.append(
+                f"{self._spaced:,} {of} have white space at an end, which {whose}: take it off, or have the table built "
+                "with --normalise strip"
+            )
+        if self._composed and not self._steps & {"nfc", "nfkc"}:
+            found.append(
+                f"{self._composed:,} {of} have letters and accents as two characters (not NFC), and this table does not "
+                "normalise: convert them, or have the table built with --normalise nfc"
+            )
+        if self._gaps:
+            found.append(
+                f"{self._gaps:,} {of} are a text like nan or None, which programs write for no value: they count as "
+                "elements; leave them empty if they are none"
+            )
+        return found

@@ -305,11 +305,12 @@ def estimate(info: TableInfo, threads: int = 1) -> float | None:
     return measure(plan, threads or os.cpu_count() or 1) * (1 << plan.log_bins) * info.parts
 
 
-def explain(fields: PlanFields, entries: int) -> Table:
+def explain(fields: PlanFields, entries: int, answers: int = 1) -> Table:
     """The plan's costs as a table: operations of a bin and of a query, bytes, chances.
 
     Args:
         entries: cells set in a bin, at most.
+        answers: to each request, of labels in several parts; operations are those of one.
     """
     plan = fields.native()
     counts, bins = plan.counts(), plan.bins
@@ -338,9 +339,11 @@ def explain(fields: PlanFields, entries: int) -> Table:
     for name, size in (
         ("evaluation keys", plan.key_bytes),
         ("request", plan.request_bytes),
-        ("reply", plan.reply_bytes),
+        ("reply", plan.reply_bytes * answers),
     ):
         table.add_row(name, "", f"{size / 2**20:.2f} MiB")
+    if answers > 1:
+        table.add_row("labels", "", f"in {answers:,} parts: a request is answered as often")
     table.add_row("server memory of a query", "", f"{plan.query_bytes(2) / 2**20:.0f} MiB, 2 threads")
     table.add_row("wrong decoding of a bin", f"2^{plan.failure_log2(entries):.0f}", "at most")
     if fields.insecure:

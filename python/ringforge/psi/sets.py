@@ -19,7 +19,7 @@ import numpy as np
 from ringforge.errors import FormatError, ParameterError
 from ringforge.psi import cells
 from ringforge.psi.cells import OwnRows, Record, TextRows, Wanted
-from ringforge.psi.forms import JOINT, Guess, doubts, is_gap, written
+from ringforge.psi.forms import JOINT, Doubts, Guess, is_gap, written
 from ringforge.psi.info import MAX_ELEMENT
 from ringforge.psi.normalise import canonical, implied, nothing, rule, takes_text
 
@@ -47,7 +47,7 @@ class Elements:
         unnamed: columns of a first line that was left out as the header although all columns were given by number.
         forms: of the columns' texts (`ringforge.psi.forms`), as they were given or found.
         rewritten: elements that are integers written as 1.0.
-        doubts: sentences about elements that are not written as the table's are (`forms.doubts`).
+        doubts: sentences about elements that may match nothing (`forms.Doubts`).
         own: the file's rows, and `of_rows` the element of each (None: left out), if they were to be kept.
     """
 
@@ -214,14 +214,14 @@ class _Taker:
         forms, records = self._formed(records)
         change = rule(self.steps, forms) if self.steps or forms else None
         rewritten = 0
-        asked: list[str] = []
+        doubts = Doubts(forms, self.steps, self.columns, client=self.keep)
         for number, element, label in records:
             try:
                 value = None if element is None else self._value(element)
                 if value is not None and forms and is_gap(forms, _text(value)):
                     value = None
-                if self.keep and isinstance(value, bytes):
-                    asked.append(_text(value))
+                if isinstance(value, bytes):
+                    doubts.tell(_text(value))
                 if change is not None and value is not None:
                     rewritten += _rewritten(forms, value)
                     after = self._normalised(value, change)
@@ -261,7 +261,7 @@ class _Taker:
             self.columns,
             forms=forms,
             rewritten=rewritten,
-            doubts=tuple(doubts(asked, forms, self.steps, self.columns)),
+            doubts=tuple(doubts.sentences()),
             own=own or texts,
             of_rows=of_rows,
         )

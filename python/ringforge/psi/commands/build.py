@@ -142,8 +142,8 @@ def build(
         )
         guessable(found)
         left_out(found)
-        if found.rewritten:
-            warn(rewritten(found))
+        for doubt in [*([rewritten(found)] if found.rewritten else []), *found.doubts]:
+            warn(doubt)
         asked = Request(algorithm, mode, bits, bins, hashes, client_size, capacity, label_bytes, steps, workers)
         spec, predictions = choose(asked, found)
         about = console(stderr=True)
