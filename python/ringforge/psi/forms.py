@@ -210,19 +210,19 @@ class Doubts:
                 )
             if 2 * self._changed[i]["dates"] > self._total:
                 found.append(
-                    f"{self._changed[i]['dates']:,} {of} are days with 00:00{where}; the table takes texts as they are: "
-                    "write yours as days, 1990-01-31, if the server's are so"
+                    f"{self._changed[i]['dates']:,} {of} are days with 00:00{where}; the table takes texts as they "
+                    "are: write yours as days, 1990-01-31, if the server's are so"
                 )
         whose = "this table counts as part of them" if self._client else "clients must have there too"
         if self._spaced and "strip" not in self._steps:
             found.append(
-                f"{self._spaced:,} {of} have white space at an end, which {whose}: take it off, or have the table built "
-                "with --normalise strip"
+                f"{self._spaced:,} {of} have white space at an end, which {whose}: take it off, or have the table "
+                "built with --normalise strip"
             )
         if self._composed and not self._steps & {"nfc", "nfkc"}:
             found.append(
-                f"{self._composed:,} {of} have letters and accents as two characters (not NFC), and this table does not "
-                "normalise: convert them, or have the table built with --normalise nfc"
+                f"{self._composed:,} {of} have letters and accents as two characters (not NFC), and this table does "
+                "not normalise: convert them, or have the table built with --normalise nfc"
             )
         if self._gaps:
             found.append(

@@ -175,7 +175,7 @@ def test_texts_stay_texts_when_told_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("server", "client", "said"),
     [
-        (frame(1, 2), frame("A1", "2"), "elements are integers; 1 of your 2 are not"),
+        (frame(1, 2), frame("A1", "2"), "elements are integers; 1 of your 2 elements are not"),
         (frame("A1", "2"), frame("1.0", "2.0"), r"2 of your 2 elements end in \.0"),
         (frame("1990-01-31", "x"), frame(T("1990-01-31")), "are days with 00:00"),
         (frame("a", "b"), frame("a ", "b"), "1 of your 2 elements have white space"),
@@ -187,6 +187,11 @@ def test_texts_stay_texts_when_told_so(tmp_path: Path) -> None:
 def test_what_cannot_match_is_said(server: Any, client: Any, said: str) -> None:
     with pytest.warns(UserWarning, match=said):
         asked(server, client)
+
+
+def test_a_server_is_told_of_white_space(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="1 of your 2 elements have white space at an end, which clients must have"):
+        build_table(tmp_path / "t", frame("a ", "b"), column="e", client_size=16)
 
 
 def test_elements_written_alike_are_not_warned_of() -> None:

@@ -123,9 +123,8 @@ def explain(
         if plan.algorithm == "poly":
             console().print(properties(f"poly: {plan.bins:,} bins", _poly_rows(plan)))
         else:
-            console().print(
-                planner.explain(plan, _entries(plan, sizes), planner.parts(plan, sizes.tag_bits, sizes.label_bytes))
-            )
+            answers = planner.parts(plan, sizes.tag_bits, sizes.label_bytes)
+            console().print(planner.explain(plan, _entries(plan, sizes), answers))
 
 
 def _of_table(info: TableInfo, algorithm: str) -> tuple[tuple[str, ...], _Sizes, Any]:
