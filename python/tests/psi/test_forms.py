@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import itertools
 import json
+import random
 import uuid
 import warnings
 from pathlib import Path
@@ -278,3 +280,57 @@ def test_numbers_that_are_names() -> None:
     for nonsense in (True, 1.5, None, [None]):
         with pytest.raises(ParameterError, match="a column is a name or a number"):
             asked(frame("a"), numbered, column=nonsense)
+
+
+# ---- any container against any other -----------------------------------------------------------------
+
+
+def _csv(values: list[Any], kind: str, folder: Path, rng: random.Random) -> str:
+    """A CSV file as pandas or polars writes it, with gaps."""
+    path = folder / f"{rng.random()}.csv"
+    if rng.random() < 0.5 and kind != "zoned":
+        pl.DataFrame({"e": values, "k": range(len(values))}, strict=False).write_csv(path)
+    else:
+        pd.DataFrame({"e": values, "k": range(len(values))}).to_csv(path, index=False)
+    return str(path)
+
+
+CONTAINERS: dict[str, Any] = {
+    "pandas": lambda v, *_: pd.DataFrame({"e": v, "k": range(len(v))}),
+    "objects": lambda v, *_: pd.DataFrame({"e": pd.Series(v, dtype=object), "k": range(len(v))}),
+    "polars": lambda v, *_: pl.DataFrame({"e": v, "k": range(len(v))}),
+    "pyarrow": lambda v, *_: pa.table({"e": v, "k": range(len(v))}),
+    "csv": _csv,
+}
+
+VALUES: dict[str, Any] = {
+    "integers": lambda rng: rng.randrange(-5, 40),
+    "texts": lambda rng: rng.choice(["", "a", "b"]) + rng.choice(["1.0", "x", "é", "007", " y", "1", "1.1"]),
+    "days": lambda rng: datetime.date(1990, 1, 1) + datetime.timedelta(rng.randrange(30)),
+    "midnights": lambda rng: datetime.datetime(1990, 1, 1) + datetime.timedelta(rng.randrange(30)),
+    "times": lambda rng: datetime.datetime(1990, 1, 1) + datetime.timedelta(hours=rng.randrange(60) / 2),
+    "zoned": lambda rng: (
+        datetime.datetime(1990, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(hours=rng.randrange(30))
+    ),
+    "booleans": lambda rng: rng.random() < 0.5,
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_any_container_against_any_other(tmp_path: Path, kind: str) -> None:
+    """The rows are those whose value the server has, as Python compares them."""
+    rng = random.Random(kind)
+    for server, client in itertools.product(CONTAINERS, repeat=2):
+        gaps, sets = rng.choice([0.0, 0.2]), []
+        for _ in range(2):
+            values = [VALUES[kind](rng) for _ in range(12)]
+            if kind == "times":  # not all of them midnights
+                values[0] = datetime.datetime(1990, 1, 1, 12)
+            sets.append([None if rng.random() < gaps and i else v for i, v in enumerate(values)])
+        theirs, mine = sets
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            got = asked(CONTAINERS[server](theirs, kind, tmp_path, rng), CONTAINERS[client](mine, kind, tmp_path, rng))
+        rows = [r["k"] for r in got] if isinstance(got, list) else list(got["k"])
+        expected = [i for i, v in enumerate(mine) if v is not None and v != "" and v in theirs]
+        assert [int(str(r)) for r in rows] == expected, (server, client, theirs, mine)
