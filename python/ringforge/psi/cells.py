@@ -242,13 +242,14 @@ def csv_records(
 
     def place(column: Column) -> int:
         at = by_either(column)
-        if isinstance(column, int):
-            other_name(name, names, column)
-        if isinstance(column, str) and _is_number(column) and at + 1 != int(column) and 1 <= int(column) <= rows.width:
-            raise FormatError(
-                f"{name}: column {column} is number {column}, and in the first line number {at + 1} has that name: say "
-                f"{at + 1} for this one, its name for the other, and --no-header if the first line is a row already"
-            )
+        if isinstance(column, int) or _is_number(column):
+            number, named = int(column), names.index(str(column)) if str(column) in names else -1
+            if named >= 0 and named + 1 != number and 1 <= number <= rows.width:
+                raise FormatError(
+                    f"{name}: column {number} is number {number}, and in the first line number {named + 1} has that "
+                    f"name: say {named + 1} for this one, its name for the other, and --no-header if the first line is "
+                    "a row already"
+                )
         return at
 
     found, label = wanted.places(name, names, place)
