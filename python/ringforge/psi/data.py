@@ -136,6 +136,7 @@ def build_table(
         column: of the elements, by name or number from 1; several are joined to one element. By default `element`.
         label_column: of the labels; by default `label`, if `column` is not given either.
         normalise: how elements are written, for example "nfc,lower,strip": the table says it, its clients do the same.
+            With "text" columns of integers, dates and the like stay the texts that they are (`forms`).
         client_size: elements that a client asks for at once; 1024 by default.
         algorithm: "auto" (what the planner finds faster for both sizes), "ringforge", "poly" or "paper".
         label_bytes, capacity: as of `BuildSpec`.
@@ -276,4 +277,4 @@ def _read(
     options: dict[str, Any] = {"wanted": wanted, "normalise": steps, "keep": keep, "forms": forms}
     if isinstance(data, str | Path):
         return read_elements(data, direct=direct, labels=labels, json_lines=json_lines, **options)
-    return frame_elements(data, labels=labels is not False, **options)
+    return frame_elements(data, labels=labels is not False, direct=direct, **options)

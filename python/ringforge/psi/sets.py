@@ -135,6 +135,7 @@ def frame_elements(
     normalise: str = "",
     keep: bool = False,
     forms: tuple[str, ...] | None = None,
+    direct: bool = False,
 ) -> Elements:
     """The set in a table of pyarrow or a data frame of pandas or polars.
 
@@ -149,7 +150,7 @@ def frame_elements(
         )
     given = wanted or Wanted()
     given = Wanted(given.columns, given.label, given.header, labels)
-    take = _Taker("the table", False, None if labels else False, normalise, max(1, len(given.columns)), keep, forms)
+    take = _Taker("the table", direct, None if labels else False, normalise, max(1, len(given.columns)), keep, forms)
     return take(cells.frame_records(rows, "the table", given), rows if keep else None, "row")
 
 
@@ -295,7 +296,7 @@ class _Taker:
         return "a label, which elements further up have not: every element has one, or none has"
 
 
-def _text(value: bytes | int) -> str:
+def _text(value: str | bytes | int) -> str:
     return value.decode(errors="surrogateescape") if isinstance(value, bytes) else str(value)
 
 
@@ -377,7 +378,7 @@ def _bytes(element: str | int) -> bytes:
 
 def _integer(element: str | int | bytes) -> int:
     try:
-        value = element if isinstance(element, int) else int(element, 0)
+        value = element if isinstance(element, int) else int(written("integers", _text(element)), 0)
     except (ValueError, TypeError):
         raise _LineError("no integer, which mode direct needs: 1234 or 0x4d2") from None
     if not 0 <= value < 1 << 64:
