@@ -193,7 +193,7 @@ format: $(VENV)/.lint ## rewrites sources in the project's style
 	$(VENV)/bin/clang-format -i $(CPP_FILES)
 
 proto: $(VENV)/.tools ## the Python code of .proto files, after they change
-	$(PIP) "grpcio-tools==1.85.1"
+	$(PIP) "grpcio-tools==1.62.3" "setuptools<80"
 	tools/generate_proto.sh $(PY)
 
 clean: ## removes everything that was built, the virtual environment included

@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if line is not None:
         return _complete(line)
     output.open_closed()
-    with warnings.catch_warnings():
+    with output.replacing(), warnings.catch_warnings():
         for kind in (NamesWarning, PrecisionWarning, UnidentifiedWarning):
             warnings.simplefilter("always", kind)
         warnings.showwarning = print_warning
