@@ -10,19 +10,19 @@ wrote them, are read with a warning: nothing is known of them, and nothing is gu
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
 from ringforge import _native
 from ringforge._native import Ciphertext, Context
+from ringforge.bytes_form import File, is_name, reading, write
 from ringforge.errors import FormatError, MismatchError, UnidentifiedWarning
-from ringforge.files import writing
 from ringforge.parties import read_ciphertexts
 from ringforge.programs import Frozen, first_problem
 
@@ -181,17 +181,13 @@ def warn_unlabelled(name: str, wanted: Wanted) -> None:
     )
 
 
-def save_ciphertexts(path: str | Path, label: Label, context: Context, ciphertexts: Iterable[Ciphertext]) -> int:
-    """Writes a label and ciphertexts, one after the other; returns bytes."""
-    with writing(path) as f:
-        f.write(label.bytes())
-        for c in ciphertexts:
-            f.write(_native.io.to_bytes(context, c))
-    return Path(path).stat().st_size
+def save_ciphertexts(path: File, label: Label, context: Context, ciphertexts: Iterable[Ciphertext]) -> int:
+    """Write a label and ciphertexts, one after the other, to a file's name or an open file; return bytes."""
+    return write(path, itertools.chain([label.bytes()], (_native.io.to_bytes(context, c) for c in ciphertexts)))
 
 
 def load_ciphertexts(
-    path: str | Path,
+    path: File,
     wanted: Wanted,
     context: Context,
     threads: int = 1,
@@ -202,13 +198,11 @@ def load_ciphertexts(
     Raises:
         FormatError, MismatchError: it is damaged, incomplete, or holds something else.
     """
-    path = Path(path)
-    with path.open("rb") as f:
+    with reading(path) as (f, name):
         label = wanted_label(f, wanted)
-        start = f.tell()
-    found = read_ciphertexts(path, context, threads, start, keep)
+        found = read_ciphertexts(path if is_name(path) else f, context, threads, f.tell(), keep)
     if label is None:
-        warn_unlabelled(path.name, wanted)
+        warn_unlabelled(name, wanted)
     elif len(found) != label.ciphertexts:
         raise FormatError(f"{len(found)} ciphertexts, where the label says {label.ciphertexts}: the file is incomplete")
     return found, label

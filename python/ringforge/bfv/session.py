@@ -32,6 +32,8 @@ class Session(Secret):
             security outside 1 ... 512.
     """
 
+    saved_by = "`ringforge.parties.save_secret_key(path, session.context, session.secret_key)` writes its key to a file"
+
     def __init__(
         self,
         params: Parameters | str,
