@@ -199,6 +199,38 @@ def _equip(kind: Any) -> None:
     _unchanging(kind)
 
 
+# ---- evaluation keys of gates --------------------------------------------------------------------
+
+
+def _gate_key_bytes(self: Any) -> bytes:
+    """Return the evaluation key as a record: what `gates.save_evaluation_key` writes."""
+    from ringforge.bytes_form import from_writer
+
+    return from_writer(lambda path: self.save(str(path)))
+
+
+def gate_key(data: Bytes, parameters: Any, threads: int = 1) -> Any:
+    """Read an evaluation key of gates from the bytes that its `to_bytes` gave.
+
+    Args:
+        parameters: that it must be of; :func:`ringforge.gates.load_evaluation_key` finds those of shipped sets.
+
+    Raises:
+        ParameterError: no bytes. FormatError: damaged or cut off. MismatchError: it is of other parameters.
+    """
+    from ringforge.bytes_form import as_path, content
+
+    with as_path(content(data)) as path:
+        return _native.fhew.EvaluationKey.load(str(path), parameters, threads)
+
+
+def _equip_gate_key() -> None:
+    kind: Any = _native.fhew.EvaluationKey
+    kind.to_bytes, kind.from_bytes = _gate_key_bytes, staticmethod(gate_key)
+    kind.__reduce_ex__ = lambda self, _: (gate_key, (self.to_bytes(), self.params))
+    _unchanging(kind)
+
+
 # ---- the others ----------------------------------------------------------------------------------
 
 
@@ -226,4 +258,5 @@ def equip() -> None:
     _register_parameters()
     for kind in _OF_CONTEXT:
         _equip(kind)
+    _equip_gate_key()
     _rest(_native)

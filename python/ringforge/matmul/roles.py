@@ -20,7 +20,7 @@ import numpy.typing as npt
 from ringforge import _native
 from ringforge._native import Ciphertext, GaloisKey, PublicKey, RelinKey, SecretKey
 from ringforge.bundles import Wanted, load_ciphertexts, save_ciphertexts
-from ringforge.bytes_form import Bytes, File, as_path, content, saved
+from ringforge.bytes_form import Bytes, File, Remade, as_path, content, saved
 from ringforge.ckks import flood_deviation
 from ringforge.devices import Device, Report
 from ringforge.errors import FormatError, LevelError, MismatchError, ParameterError, ScaleError, ShapeError
@@ -363,7 +363,7 @@ class KeyHolder(Secret, _Encryptor):
         return self.program.traced.results[name].error_bound
 
 
-class Server:
+class Server(Remade):
     """Computes a program on ciphertexts.
 
     Args:
@@ -376,6 +376,8 @@ class Server:
     Raises:
         MissingKeyError: the keys are not those of the program.
     """
+
+    remade_by = "Server(program, keys) makes another one; program and keys have to_bytes, and are pickled"
 
     def __init__(
         self,

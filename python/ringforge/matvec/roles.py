@@ -24,7 +24,7 @@ from ringforge import _native
 from ringforge._native import Ciphertext, Matvec, Metadata, SecretKey
 from ringforge.arrays import real_numbers
 from ringforge.bundles import Label, Role, Wanted, load_ciphertexts, save_ciphertexts, wanted_label, warn_unlabelled
-from ringforge.bytes_form import Bytes, File, content, reading, saved, write
+from ringforge.bytes_form import Bytes, File, Remade, content, reading, saved, write
 from ringforge.ckks import flood_deviation
 from ringforge.devices import ClearVector, Device, Handle, Report, open_device
 from ringforge.errors import (
@@ -479,7 +479,7 @@ class Client(Secret):
             )
 
 
-class Server:
+class Server(Remade):
     """Evaluates a model on encrypted vectors.
 
     Args:
@@ -495,6 +495,8 @@ class Server:
         exceed what the program says of them, so that results might err more than the client is told.
         MissingKeyError: a square has no relinearisation key. Missing Galois keys show when evaluating.
     """
+
+    remade_by = "Server(model, program, keys) makes another one; program and keys have to_bytes, and are pickled"
 
     def __init__(
         self,
