@@ -3,8 +3,9 @@
 """Public types of the native module as bytes, in pickles and as copies.
 
 Parameters and contexts say all of themselves, so that pickles have them. Ciphertexts and keys do not say their
-parameters: `x.to_bytes(context)` and `from_bytes(data, context)` move them. All of them never change, so that a copy is
-the object itself. What is left (evaluators, tables, plans) is made anew where it is needed, and says so.
+parameters: `x.to_bytes(context)` and `from_bytes(data, context)` move them. These never change, so that a copy is the
+object itself; of Galois keys together a copy is another list of the same keys. What is left (evaluators, tables,
+plans) is made anew where it is needed, and says so.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import copyreg
 import enum
 import inspect
+import os
 from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -199,34 +201,112 @@ def _equip(kind: Any) -> None:
     _unchanging(kind)
 
 
+def _keys_save(self: Any, path: File, context: Any) -> int:
+    """Write all keys to a new file or an open binary file, by element; return the number of bytes."""
+    from ringforge.bytes_form import write
+
+    return write(path, (_to_bytes(self.key(element), context) for element in self.elements))
+
+
+def _keys_to_bytes(self: Any, context: Any) -> bytes:
+    """Return what `save` writes. Raises as `GaloisKey.to_bytes`."""
+    return b"".join(_to_bytes(self.key(element), context) for element in self.elements)
+
+
+def _keys_load(kind: Any, path: File, context: Any) -> Any:
+    """Read keys of one context and one secret key, each of another element.
+
+    Raises:
+        FormatError, MismatchError: damaged, of other parameters, of several secret keys, or an element comes twice.
+    """
+    from ringforge.bytes_form import reading, records
+
+    found, made = _context_of(context, "load")[0], kind()
+    with reading(path) as (f, _):
+        for _, record in records(f):
+            key = _from_bytes(_native.GaloisKey, record, found)
+            if key.element in made:
+                raise FormatError(f"the key of element {key.element} comes twice: the file is damaged, copy it again")
+            made.insert(key)
+    if len({made.key_id(element) for element in made.elements}) > 1:
+        raise MismatchError("these Galois keys belong to different secret keys: save those of one session")
+    return made
+
+
+def _keys_from_bytes(kind: Any, data: Bytes, context: Any) -> Any:
+    """Read what `to_bytes` gave. Raises as `load`; ParameterError: no bytes, or no context."""
+    from ringforge.bytes_form import content
+
+    return _keys_load(kind, content(data), context)
+
+
+def _keys_copy(self: Any, *_: object) -> Any:
+    """Return keys of their own list, which share the keys themselves."""
+    made = type(self)()
+    for element in self.elements:
+        made.insert(self.key(element))
+    return made
+
+
+def _equip_keys() -> None:
+    kind: Any = _native.GaloisKeys
+    kind.to_bytes, kind.save = _keys_to_bytes, _keys_save
+    kind.from_bytes, kind.load = classmethod(_keys_from_bytes), classmethod(_keys_load)
+    kind.__reduce_ex__ = _not_alone
+    kind.__copy__ = kind.__deepcopy__ = _keys_copy
+
+
 # ---- evaluation keys of gates --------------------------------------------------------------------
 
 
+_write_gate_key, _read_gate_key = _native.fhew.EvaluationKey.save, _native.fhew.EvaluationKey.load
+
+
 def _gate_key_bytes(self: Any) -> bytes:
-    """Return the evaluation key as a record: what `gates.save_evaluation_key` writes."""
+    """Return the evaluation key as a record: what `save` writes."""
     from ringforge.bytes_form import from_writer
 
-    return from_writer(lambda path: self.save(str(path)))
+    return from_writer(lambda path: _write_gate_key(self, str(path)))
 
 
-def gate_key(data: Bytes, parameters: Any, threads: int = 1) -> Any:
-    """Read an evaluation key of gates from the bytes that its `to_bytes` gave.
+def _gate_key_save(self: Any, path: File) -> int:
+    """Write the evaluation key to a new file or an open binary file; return the number of bytes."""
+    from ringforge.bytes_form import is_name, write
+    from ringforge.files import new_file
+
+    if not is_name(path):
+        return write(path, [_gate_key_bytes(self)])
+    with new_file(os.fspath(path)) as temporary:
+        _write_gate_key(self, str(temporary))
+    return os.stat(path).st_size
+
+
+def _gate_key_load(path: File, parameters: Any, threads: int = 1) -> Any:
+    """Read an evaluation key of gates from a file's name or an open binary file.
 
     Args:
         parameters: that it must be of; :func:`ringforge.gates.load_evaluation_key` finds those of shipped sets.
 
     Raises:
-        ParameterError: no bytes. FormatError: damaged or cut off. MismatchError: it is of other parameters.
+        FormatError: damaged or cut off. MismatchError: it is of other parameters.
     """
-    from ringforge.bytes_form import as_path, content
+    from ringforge.bytes_form import as_path
 
-    with as_path(content(data)) as path:
-        return _native.fhew.EvaluationKey.load(str(path), parameters, threads)
+    with as_path(path) as name:
+        return _read_gate_key(str(name), parameters, threads)
+
+
+def gate_key(data: Bytes, parameters: Any, threads: int = 1) -> Any:
+    """Read an evaluation key of gates from the bytes that its `to_bytes` gave; parameters and errors as of `load`."""
+    from ringforge.bytes_form import content
+
+    return _gate_key_load(content(data), parameters, threads)
 
 
 def _equip_gate_key() -> None:
     kind: Any = _native.fhew.EvaluationKey
-    kind.to_bytes, kind.from_bytes = _gate_key_bytes, staticmethod(gate_key)
+    kind.to_bytes, kind.save = _gate_key_bytes, _gate_key_save
+    kind.from_bytes, kind.load = staticmethod(gate_key), staticmethod(_gate_key_load)
     kind.__reduce_ex__ = lambda self, _: (gate_key, (self.to_bytes(), self.params))
     _unchanging(kind)
 
@@ -258,5 +338,6 @@ def equip() -> None:
     _register_parameters()
     for kind in _OF_CONTEXT:
         _equip(kind)
+    _equip_keys()
     _equip_gate_key()
     _rest(_native)

@@ -13,10 +13,10 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ringforge import _native
-from ringforge.bytes_form import File, as_path, is_name, reading, write
+from ringforge.bytes_form import File, as_path, reading, write
 from ringforge.devices import Progress
 from ringforge.errors import FormatError, ParameterError, UnidentifiedWarning
 from ringforge.files import naming, new_file
@@ -143,11 +143,8 @@ def load_secret_key(path: str | Path, accept_insecure: str = "") -> SecretKey:
 
 def save_evaluation_key(path: File, key: EvaluationKey) -> int:
     """Write an evaluation key to a file's name or to an open binary file; return the number of bytes."""
-    if not is_name(path):
-        return write(path, [key.to_bytes()])  # type: ignore[attr-defined]  # of native_forms
-    with new_file(Path(path)) as temporary:
-        key.save(str(temporary))
-    return Path(path).stat().st_size
+    made: Any = key
+    return int(made.save(path))
 
 
 def load_evaluation_key(source: File, threads: int = 1, accept_insecure: str = "") -> EvaluationKey:
