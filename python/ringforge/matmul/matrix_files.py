@@ -8,84 +8,53 @@ Matrices of a program are parcels, which name their program (:mod:`ringforge.mat
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field, ValidationError
 
 from ringforge import _native
 from ringforge._native import Ciphertext
+from ringforge.bundles import MAX_LABEL, MAX_OUTSIDE, MatrixLabel, parsed_label
 from ringforge.bytes_form import File, reading, records, write
-from ringforge.errors import FormatError, LevelError, MismatchError, ScaleError
-from ringforge.files import first_line
+from ringforge.errors import FormatError, LevelError, MismatchError, ParameterError, ScaleError
+from ringforge.files import naming
 from ringforge.matmul.layout import Layout
 from ringforge.matmul.machine import MIXED, Grid, Tile
 from ringforge.matmul.matrix import EncryptedMatrix
 from ringforge.matmul.steps import Step
-from ringforge.programs import Frozen, first_problem
 
 if TYPE_CHECKING:
     from ringforge.matmul.session import Computer, Session
-
-Side = Annotated[int, Field(ge=1, le=1 << 18)]
-Stride = Annotated[int, Field(ge=0, le=1 << 18)]
-
-
-class Place(Frozen):
-    """Where the entries of a ciphertext are, and what its other slots hold: as of `machine.Tile`."""
-
-    rows: Side
-    cols: Side
-    row_stride: Stride
-    col_stride: Stride
-    outside: Annotated[str, Field(max_length=256)] = ""
-
-    def layout(self) -> Layout:
-        """As a layout."""
-        return Layout(self.rows, self.cols, self.row_stride, self.col_stride)
-
-
-class MatrixLabel(Frozen):
-    """What the bytes of a matrix say of it.
-
-    Args:
-        shape: () for a number, (n,) or (m, n).
-        sides: rows and columns, as it is kept: a vector is a column.
-        places: of each ciphertext, row by row of the grid; one for all where they are the same.
-    """
-
-    format: Literal["ringforge-matmul-matrix"] = "ringforge-matmul-matrix"
-    version: Literal[1] = 1
-    shape: Annotated[tuple[Side, ...], Field(max_length=2)]
-    sides: tuple[Side, Side]
-    places: Annotated[list[Place], Field(min_length=1, max_length=1 << 16)]
-
-    @property
-    def grid(self) -> tuple[int, int]:
-        """Rows and columns of the grid of ciphertexts."""
-        first = self.places[0]
-        return -(-self.sides[0] // first.rows), -(-self.sides[1] // first.cols)
 
 
 def save(path: File, session: Computer, matrix: EncryptedMatrix) -> int:
     """Write a matrix to a file's name or to an open binary file; return the number of bytes."""
     context = session.context
     tiles = [t for row in matrix.tiles for t in row]
-    places = [_place(t) for t in tiles]
-    label = MatrixLabel(
-        shape=matrix.shape, sides=(matrix.rows, matrix.cols), places=places[:1] if len(set(places)) == 1 else places
-    )
-    head = _native.io.seal(_native.io.LABEL, context.params.hash, label.model_dump_json(exclude_defaults=True).encode())
+    text = _label_of(matrix, tiles).model_dump_json().encode()
+    if len(text) > MAX_LABEL:
+        raise ParameterError("the ciphertexts of this matrix lie in too many ways: save the matrices it is made of")
+    head = _native.io.seal(_native.io.LABEL, context.params.hash, text)
     ciphertexts = (_native.io.to_bytes(context, session.here(t.value)) for t in tiles)
     return write(path, itertools.chain([head], ciphertexts))
 
 
-def _place(tile: Tile) -> Place:
-    x, outside = tile.layout, tile.outside if len(tile.outside) <= 256 else MIXED
-    return Place(rows=x.rows, cols=x.cols, row_stride=x.row_stride, col_stride=x.col_stride, outside=outside)
+def _label_of(matrix: EncryptedMatrix, tiles: list[Tile]) -> MatrixLabel:
+    """Return what the bytes say of a matrix.
+
+    Tiles lie alike, as operations treat all of a matrix alike; where their other slots differ, nothing is said of them.
+    """
+    outside = {t.outside for t in tiles}
+    other = outside.pop() if len(outside) == 1 else MIXED
+    places = [(x.rows, x.cols, x.row_stride, x.col_stride) for x in (t.layout for t in tiles)]
+    return MatrixLabel(
+        shape=matrix.shape,
+        sides=(matrix.rows, matrix.cols),
+        places=places[:1] if len(set(places)) == 1 else places,
+        outside=other if len(other) <= MAX_OUTSIDE else MIXED,
+    )
 
 
 def load(path: File, session: Session) -> EncryptedMatrix:
@@ -103,7 +72,7 @@ def load(path: File, session: Session) -> EncryptedMatrix:
     if len(found) != rows * cols or len(label.places) not in (1, len(found)):
         raise FormatError(f"{name} has {len(found)} ciphertexts, where its label says {rows * cols}: it is incomplete")
     places = itertools.cycle(label.places) if len(label.places) == 1 else iter(label.places)
-    tiles = [Tile(c, p.layout(), p.outside) for c, p in zip(found, places, strict=False)]
+    tiles = [Tile(c, Layout(*p), label.outside) for c, p in zip(found, places, strict=False)]
     grid: Grid = [tiles[i : i + cols] for i in range(0, len(tiles), cols)]
     return EncryptedMatrix(session, grid, *label.sides, len(label.shape), Step("input", detail="read"))
 
@@ -112,14 +81,13 @@ def _label(given: Iterator[tuple[Any, bytes]], session: Session, name: str) -> M
     info, record = next(given, (None, b""))
     if info is None or info.code != _native.io.LABEL:
         raise FormatError(f"{name} does not begin with the label of a matrix: take what to_bytes or save gave")
-    _, parameters, text = _native.io.unseal(record, _native.io.LABEL)
-    try:
-        label = MatrixLabel.model_validate(json.loads(text))
-    except ValidationError as e:
-        raise FormatError(f"{name} is no matrix of a session: {first_problem(e)}") from None
-    except (ValueError, RecursionError) as e:
-        raise FormatError(f"{name} is no matrix of a session: {first_line(e)}") from None
-    if parameters != session.context.params.hash:
+    with naming(name):
+        label = parsed_label(record)
+    if not isinstance(label, MatrixLabel):
+        raise FormatError(
+            f"{name} is no matrix of a session but {label.title} of a program: Parcel.load and from_bytes read it"
+        )
+    if info.parameter_hash != session.context.params.hash:
         raise MismatchError(
             f"this matrix is of other parameters than {session.params.name or 'those of the session'}: read it in the "
             "session that encrypted it, or in one with its parameters and key"
@@ -129,16 +97,15 @@ def _label(given: Iterator[tuple[Any, bytes]], session: Session, name: str) -> M
 
 
 def _check(label: MatrixLabel, session: Session, name: str) -> None:
-    shape, sides = label.shape, label.sides
-    first = label.places[0]
-    fits = sides == ((*shape, 1, 1)[:2]) and all((p.rows, p.cols) == (first.rows, first.cols) for p in label.places)
-    for place in set(label.places):
-        layout = place.layout()
+    layouts = [Layout(*p) for p in label.places]
+    first = layouts[0]
+    fits = label.sides == (*label.shape, 1, 1)[:2] and label.outside.isprintable()
+    for x in set(layouts):
+        fits = fits and (x.rows, x.cols) == (first.rows, first.cols)
         # The number of entries first: a list of slots takes memory.
-        fits = fits and layout.rows * layout.cols <= session.slots and layout.extent <= session.slots
-        fits = fits and len(np.unique(layout.index())) == layout.rows * layout.cols
-        fits = fits and place.outside.isprintable()
-    if not fits or math.prod(label.grid) > 1 << 16:
+        fits = fits and x.rows * x.cols <= session.slots and x.extent <= session.slots
+        fits = fits and len(np.unique(x.index())) == x.rows * x.cols
+    if not fits:
         raise FormatError(f"{name} says shapes and places that do not fit together: copy it again")
 
 
