@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import importlib
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +33,7 @@ class Case:
         load: from a file's name or an open file.
         pickled: whether pickles have it by itself.
         checked: whether a change of any byte is found.
+        back: what reads bytes, where it is no method of the type.
     """
 
     thing: Any
@@ -38,6 +42,7 @@ class Case:
     given: tuple[Any, ...] = ()
     pickled: bool = True
     checked: bool = True
+    back: str = ""
 
     def bytes(self, thing: Any = None) -> bytes:
         """Of the object, or of another one of its kind."""
@@ -153,7 +158,13 @@ def _matmul(name: str) -> Case:
         case "matmul parcel":
             return _of(holder.encrypt("A", np.full((4, 5), 0.25)), program, "A")
     s = session()
-    return Case(s.encrypt(np.arange(12.0).reshape(3, 4) / 16), s.from_bytes, s.load, pickled=False)
+    return Case(
+        s.encrypt(np.arange(12.0).reshape(3, 4) / 16),
+        s.from_bytes,
+        s.load,
+        pickled=False,
+        back="session.from_bytes(data)",
+    )
 
 
 def _scheme(name: str) -> Case:
@@ -181,7 +192,12 @@ def _gates(name: str) -> Case:
             return _of(gates.encrypt(secret, [[0, 1], [1, 0]]), key)
         case "gates integers":
             numbers = integers.encrypt(secret, [3, -5], "int4")
-            return Case(numbers, lambda d: integers.from_bytes(d, evaluator), lambda p: integers.load(p, evaluator))
+            return Case(
+                numbers,
+                lambda d: integers.from_bytes(d, evaluator),
+                lambda p: integers.load(p, evaluator),
+                back="gates.integers.from_bytes(data, owner)",
+            )
     return Case(
         key,
         lambda d: type(key).from_bytes(d, key.params),
@@ -221,3 +237,41 @@ _MAKERS = {"matvec": _matvec, "matmul": _matmul, "gates": _gates, **dict.fromkey
 def case(name: str) -> Case:
     """The case of a name, made once."""
     return _MAKERS.get(name.partition(" ")[0], _scheme)(name)
+
+
+# ---- the table of docs/bytes.md ------------------------------------------------------------------
+
+
+def _given(function: Any) -> str:
+    """Return the arguments that a call needs, as text."""
+    parameters = inspect.signature(function).parameters.values()
+    return f"({', '.join(p.name for p in parameters if p.default is inspect.Parameter.empty)})"
+
+
+def _public(system: str, kind: type) -> str:
+    """Return the name by which users import a type."""
+    module = importlib.import_module(f"ringforge.{system}")
+    found = next((name for name in getattr(module, "__all__", ()) if getattr(module, name) is kind), "")
+    if not found:
+        inner = kind.__module__.removeprefix(f"ringforge.{system}.").removeprefix("_native.")
+        return f"{inner}.{kind.__name__}" if inner.startswith(system) else f"{system}.{inner}.{kind.__name__}"
+    return f"{system}.{found}"
+
+
+def table() -> str:
+    """Return the types as a table in Markdown: what gives bytes, what reads them, whether pickles have them."""
+    rows: dict[str, str] = {}
+    for name in NAMES:
+        one = case(name)
+        kind = type(one.thing)
+        public = _public(name.partition(" ")[0], kind)
+        back = one.back or f"{kind.__name__}.from_bytes{_given(kind.from_bytes)}"
+        pickled = "yes" if one.pickled else "no, it says how"
+        copied = "itself" if copy.deepcopy(one.thing) is one.thing else "another"
+        rows[public] = f"| `{public}` | `x.to_bytes{_given(one.thing.to_bytes)}` | `{back}` | {pickled} | {copied} |"
+    head = ["| type | bytes | read by | pickled | a copy is |", "|---|---|---|---|---|"]
+    return "\n".join([*head, *rows.values()])
+
+
+if __name__ == "__main__":
+    print(table())

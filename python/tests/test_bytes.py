@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import importlib
+import inspect
 import io
 import pickle
 from pathlib import Path
@@ -291,6 +293,22 @@ def test_estimators_are_pickled_without_their_keys() -> None:
                 assert found._session[0].client.program == made._session[0].client.program
 
 
+def test_models_are_saved_to_open_files_and_read_from_them() -> None:
+    model, _, _ = portable.vectors()
+    made = matvec.EncryptedRegressor(matvec.Sequential([model]), matvec.Rule.of(kind="values", inputs=3, outputs=2))
+    for thing, load in ((model, matvec.load_model), (made, matvec.load_estimator)):
+        memory = io.BytesIO()
+        matvec.save_model(thing, memory)
+        for source in (io.BytesIO(memory.getvalue()), _Slow(memory.getvalue())):
+            found = load(source)
+            layers = found.model if isinstance(found, matvec.EncryptedRegressor) else found
+            np.testing.assert_array_equal(layers(np.eye(3)), model(np.eye(3)))
+    with pytest.raises(rf.Error):
+        matvec.load_model(io.BytesIO(b"no model"))
+    with pytest.raises(ParameterError, match="text file"):
+        matvec.save_model(model, io.StringIO())  # type: ignore[arg-type]
+
+
 def test_what_is_bound_to_an_evaluator_comes_without_it() -> None:
     secret, _, evaluator = portable.gate_keys()
     bits = evaluator.bind(gates.encrypt(secret, [1, 0]))
@@ -360,3 +378,28 @@ def test_what_is_made_anew_says_of_what() -> None:
         for form in (pickle.dumps, copy.deepcopy):
             with pytest.raises(TypeError, match=f"neither copied nor pickled: .*{told}"):
                 form(thing)
+
+
+# ---- documents -----------------------------------------------------------------------------------
+
+
+def test_the_table_of_types_is_current() -> None:
+    """Made anew by `python -m tests.portable` in the folder python."""
+    text = (Path(__file__).parents[2] / "docs" / "bytes.md").read_text(encoding="utf-8")
+    assert portable.table() in text
+
+
+def _saveable() -> set[type]:
+    """Return the public types that have `to_bytes`."""
+    found = set()
+    for system in ("aes.transcipher", "bfv", "bgv", "ckks", "gates", "ltv", "matmul", "matvec", "omr", "psi"):
+        for value in vars(importlib.import_module(f"ringforge.{system}")).values():
+            if inspect.isclass(value) and value.__module__.startswith("ringforge") and hasattr(value, "to_bytes"):
+                found.add(value)
+    return found
+
+
+def test_every_type_with_bytes_is_in_the_table() -> None:
+    covered = {type(case(name).thing) for name in NAMES}
+    missing = {k.__qualname__ for k in _saveable() if not any(issubclass(c, k) or issubclass(k, c) for c in covered)}
+    assert not missing, "give them a case in portable.py"

@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from zipfile import ZipFile
 
 import numpy as np
 import numpy.typing as npt
 
+from ringforge.bytes_form import File, is_name, reading, saved, write
 from ringforge.errors import Error, FormatError, ShapeError, UnsupportedModelError
 from ringforge.files import first_line, load_npy, naming, writing
 from ringforge.matvec.estimators import Estimator, estimator
@@ -23,7 +26,7 @@ from ringforge.matvec.rule import Rule
 _PICKLES = {".joblib", ".pkl", ".pickle", ".sav", ".skops", ".pt", ".pth"}
 
 
-def save_model(model: Model | Estimator, path: str | Path) -> None:
+def save_model(model: Model | Estimator, path: File) -> None:
     """Writes a model as an .npz file of arrays: `kinds`; `layerI.weights` and `layerI.bias` of linear layers,
     `layerI.series` and `layerI.interval` (empty for powers of x) of polynomials; of an estimator also `rule`, a text.
     """
@@ -44,29 +47,49 @@ def save_model(model: Model | Estimator, path: str | Path) -> None:
             kinds.append("square")
     if rule is not None:
         arrays["rule"] = np.array(rule.model_dump_json(exclude_none=True))
+    if not is_name(path):
+        write(path, [saved(lambda f: np.savez(f, kinds=np.array(kinds), allow_pickle=False, **arrays))])
+        return
     path = Path(path)
     with writing(path if path.suffix == ".npz" else path.with_name(f"{path.name}.npz")) as f:
         np.savez(f, kinds=np.array(kinds), allow_pickle=False, **arrays)
 
 
-def load_model(path: str | Path) -> Sequential:
+@contextmanager
+def _in_a_file(source: File) -> Iterator[Path]:
+    """Yield a file of what an open one holds, with the suffix that its beginning tells."""
+    with reading(source) as (f, _), tempfile.TemporaryDirectory() as folder:
+        data = f.read()
+        kind = ".npz" if data.startswith(b"PK") else ".npy" if data.startswith(b"\x93NUMPY") else ".onnx"
+        path = Path(folder) / f"data{kind}"
+        path.write_bytes(data)
+        yield path
+
+
+def load_model(path: File) -> Sequential:
     """Reads a model from .npz (written by save_model), .npy (one matrix) or .onnx.
 
     Raises:
         FormatError: the file is not a valid model. UnsupportedModelError: an ONNX operator that has no encrypted
         counterpart, or a file of Python objects.
     """
+    if not is_name(path):
+        with _in_a_file(path) as named:
+            return load_model(named)
     path = Path(path)
     if path.suffix == ".onnx":
         return load_onnx(path)
     return _load(path)[0]
 
 
-def load_with_rule(path: str | Path) -> tuple[Sequential, Rule | None]:
+def load_with_rule(path: File) -> tuple[Sequential, Rule | None]:
     """Reads a model as load_model does, with the rule that says what its results mean, if it has one.
 
     Rules of ONNX models that say nothing (values as they are) are left out.
     """
+    if not is_name(path):
+        with _in_a_file(path) as named:
+            return load_with_rule(named)
     path = Path(path)
     if path.suffix != ".onnx":
         return _load(path)
@@ -74,12 +97,15 @@ def load_with_rule(path: str | Path) -> tuple[Sequential, Rule | None]:
     return found.model, None if found.rule.kind == "values" and found.rule.link == "identity" else found.rule
 
 
-def load_estimator(path: str | Path) -> Estimator:
+def load_estimator(path: File) -> Estimator:
     """Reads a classifier, regression or transformation from .npz (written by save_model) or .onnx.
 
     Raises:
         as load_model; FormatError: also for a model without a rule that says what its results mean.
     """
+    if not is_name(path):
+        with _in_a_file(path) as named:
+            return load_estimator(named)
     path = Path(path)
     if path.suffix == ".onnx":
         return from_onnx(path)
