@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,12 +25,13 @@ from ringforge.matmul.machine import MIXED, Grid, Tile
 from ringforge.matmul.matrix import EncryptedMatrix
 from ringforge.matmul.steps import Step
 
-if TYPE_CHECKING:
-    from ringforge.matmul.session import Computer, Session
 
+def save(path: File, session: Any, matrix: EncryptedMatrix) -> int:
+    """Write a matrix to a file's name or to an open binary file; return the number of bytes.
 
-def save(path: File, session: Computer, matrix: EncryptedMatrix) -> int:
-    """Write a matrix to a file's name or to an open binary file; return the number of bytes."""
+    Args:
+        session: the machine whose matrix it is (:mod:`ringforge.matmul.session`), as below.
+    """
     context = session.context
     tiles = [t for row in matrix.tiles for t in row]
     text = _label_of(matrix, tiles).model_dump_json().encode()
@@ -57,7 +58,7 @@ def _label_of(matrix: EncryptedMatrix, tiles: list[Tile]) -> MatrixLabel:
     )
 
 
-def load(path: File, session: Session) -> EncryptedMatrix:
+def load(path: File, session: Any) -> EncryptedMatrix:
     """Read what `save` wrote, for a session with the same parameters and key.
 
     Raises:
@@ -77,7 +78,7 @@ def load(path: File, session: Session) -> EncryptedMatrix:
     return EncryptedMatrix(session, grid, *label.sides, len(label.shape), Step("input", detail="read"))
 
 
-def _label(given: Iterator[tuple[Any, bytes]], session: Session, name: str) -> MatrixLabel:
+def _label(given: Iterator[tuple[Any, bytes]], session: Any, name: str) -> MatrixLabel:
     info, record = next(given, (None, b""))
     if info is None or info.code != _native.io.LABEL:
         raise FormatError(f"{name} does not begin with the label of a matrix: take what to_bytes or save gave")
@@ -96,7 +97,7 @@ def _label(given: Iterator[tuple[Any, bytes]], session: Session, name: str) -> M
     return label
 
 
-def _check(label: MatrixLabel, session: Session, name: str) -> None:
+def _check(label: MatrixLabel, session: Any, name: str) -> None:
     layouts = [Layout(*p) for p in label.places]
     first = layouts[0]
     fits = label.sides == (*label.shape, 1, 1)[:2] and label.outside.isprintable()
@@ -109,11 +110,11 @@ def _check(label: MatrixLabel, session: Session, name: str) -> None:
         raise FormatError(f"{name} says shapes and places that do not fit together: copy it again")
 
 
-def _ciphertexts(given: Iterator[tuple[Any, bytes]], session: Session) -> Iterator[Ciphertext]:
+def _ciphertexts(given: Iterator[tuple[Any, bytes]], session: Any) -> Iterator[Ciphertext]:
     return (_native.io.ciphertext_from_bytes(record, session.context) for _, record in given)
 
 
-def _checked(c: Ciphertext, session: Session) -> Ciphertext:
+def _checked(c: Ciphertext, session: Any) -> Ciphertext:
     """Hold a ciphertext against the session."""
     if c.key_id != session.key_id:
         raise MismatchError(
