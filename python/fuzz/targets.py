@@ -264,6 +264,7 @@ def _session_bytes() -> list[bytes]:
 
 
 @target(
+    "bytes_form.reading",
     "bytes_form.records",
     "native_forms._by_reader",
     seeds=_session_bytes,

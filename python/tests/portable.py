@@ -252,9 +252,10 @@ def _public(system: str, kind: type) -> str:
     """Return the name by which users import a type."""
     module = importlib.import_module(f"ringforge.{system}")
     found = next((name for name in getattr(module, "__all__", ()) if getattr(module, name) is kind), "")
+    if not found and kind.__module__.startswith("ringforge._native"):
+        return f"{kind.__name__} of {system}"
     if not found:
-        inner = kind.__module__.removeprefix(f"ringforge.{system}.").removeprefix("_native.")
-        return f"{inner}.{kind.__name__}" if inner.startswith(system) else f"{system}.{inner}.{kind.__name__}"
+        return f"{kind.__module__.removeprefix('ringforge.')}.{kind.__name__}"
     return f"{system}.{found}"
 
 
