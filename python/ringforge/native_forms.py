@@ -96,7 +96,9 @@ def _register_parameters() -> None:
             copyreg.pickle(kind, reduce)
             _unchanging(kind)
     copyreg.pickle(_native.fhew.GateParameters, _gate_fields)
-    _unchanging(_native.fhew.GateParameters)
+    copyreg.pickle(_native.BinarySlots, lambda slots: (_native.BinarySlots, (slots.index,)))
+    for kind in (_native.fhew.GateParameters, _native.BinarySlots):
+        _unchanging(kind)
 
 
 def _unchanging(kind: Any) -> None:

@@ -116,6 +116,7 @@ def test_parameters_and_contexts_are_pickled() -> None:
     assert pickle.loads(pickle.dumps(contexts)).rules.security == 128
     _, key, _ = portable.gate_keys()
     assert pickle.loads(pickle.dumps(key.params)).hash == key.params.hash
+    assert pickle.loads(pickle.dumps(portable.sessions()["bgv"].slots)).index == portable.sessions()["bgv"].slots.index
 
 
 # ---- what is no such form ------------------------------------------------------------------------
