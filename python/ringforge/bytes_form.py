@@ -130,7 +130,8 @@ def reading(source: File, limit: int | None = None) -> Iterator[tuple[IO[bytes],
         limit: the most bytes that are of use: of an open file one more is read at most.
 
     Raises:
-        ParameterError: neither a file's name nor an open binary file. OSError: it cannot be read.
+        ParameterError: neither a file's name nor an open binary file. FormatError: an open file is read already.
+        OSError: it cannot be read.
     """
     if is_name(source):
         path = Path(source)
@@ -146,7 +147,17 @@ def reading(source: File, limit: int | None = None) -> Iterator[tuple[IO[bytes],
                 raise ParameterError(_TEXT.format(mode="rb"))
             data += piece
         made, name = _Content(data), getattr(source, "name", None)
-        yield made, Path(name).name if isinstance(name, str) else made.name
+        shown = Path(name).name if isinstance(name, str) else made.name
+        if not data and (where := _place(source)):
+            raise FormatError(f"{shown} is read to its end already, byte {where}: f.seek(0) goes back to its beginning")
+        yield made, shown
+
+
+def _place(source: Any) -> int:
+    """Return the byte where an open file stands; 0 where it does not know."""
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        return int(source.tell())
+    return 0
 
 
 _TEXT = 'a text file cannot hold bytes: open it with "{mode}", or take io.BytesIO'

@@ -171,6 +171,13 @@ def test_messages_name_the_file() -> None:
             matvec.Program.load(f)
 
 
+def test_a_file_that_is_read_already_says_so(one: Case) -> None:
+    memory = io.BytesIO()
+    one.save(memory)
+    with pytest.raises(FormatError, match=rf"read to its end already, byte {memory.tell()}: f\.seek\(0\)"):
+        one.load(memory)
+
+
 def test_too_much_is_refused_before_it_is_read() -> None:
     class Endless(_Slow):
         def read(self, size: int = -1) -> bytes:
