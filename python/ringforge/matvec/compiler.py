@@ -8,6 +8,7 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from ringforge import _native, frames
 from ringforge import params as parameter_sets
 from ringforge._native import Context, Matvec, Metadata, Parameters
 from ringforge.arrays import rows_in_order
+from ringforge.bytes_form import Remade
 from ringforge.ckks import flood_deviation
 from ringforge.devices import Device, open_device
 from ringforge.errors import FormatError, IntervalWarning, LevelError, ParameterError, PrecisionWarning, ShapeError
@@ -47,8 +49,10 @@ _LEAST_BITS, _MOST_BITS = 18, 44
 
 
 @dataclass(frozen=True)
-class Compiled:
+class Compiled(Remade):
     """A program and the reasons for its choices."""
+
+    remade_by: ClassVar[str] = "its `program` is, and has to_bytes and save"
 
     program: Program
     choices: tuple[Choice, ...]

@@ -9,8 +9,7 @@ no weights.
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +17,10 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, Valid
 
 from ringforge import frames
 from ringforge.arrays import real_numbers, rows_in_order
+from ringforge.bytes_form import File, Portable, reading, write
 from ringforge.errors import FormatError, MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
-from ringforge.files import first_line, writing
+from ringforge.files import first_line
 from ringforge.matvec import decisions
 from ringforge.matvec.program import FeatureNames, Program
 from ringforge.programs import Frozen, first_problem
@@ -40,7 +40,7 @@ MAX_COUNT = 1 << 16
 Link = Literal["identity", "sigmoid", "softmax", "one-vs-rest", "clip", "exp", "expm1", "log-softmax"]
 
 
-class Rule(Frozen):
+class Rule(Portable, Frozen):
     """How a client reads a model.
 
     Args:
@@ -315,25 +315,25 @@ class Rule(Frozen):
                 "get both from the same source"
             )
 
-    def save(self, path: str | Path) -> None:
-        """Writes the rule as JSON. It is public."""
-        with writing(path) as f:
-            f.write(self.model_dump_json(indent=2, exclude_none=True).encode())
+    def save(self, path: File) -> None:
+        """Write the rule, which is public, as JSON to a file's name or to an open binary file."""
+        write(path, [self.model_dump_json(indent=2, exclude_none=True).encode()])
 
     @classmethod
-    def load(cls, path: str | Path) -> Rule:
-        """Reads and checks a rule.
+    def load(cls, path: File) -> Self:
+        """Read and check a rule, from a file's name or an open binary file; `from_bytes` takes bytes.
 
         Raises:
             FormatError: the file is none.
         """
-        path = Path(path)
-        if path.stat().st_size > MAX_FILE:
-            raise FormatError(f"{path.name} has {path.stat().st_size} bytes; a rule has at most {MAX_FILE}")
-        return cls.from_json(path.read_bytes(), path.name)
+        with reading(path, MAX_FILE) as (f, name):
+            data = f.read(MAX_FILE + 1)
+        if len(data) > MAX_FILE:
+            raise FormatError(f"{name} has more than {MAX_FILE} bytes; a rule has at most so many")
+        return cls.from_json(data, name)
 
     @classmethod
-    def from_json(cls, data: bytes | str, name: str) -> Rule:
+    def from_json(cls, data: bytes | str, name: str) -> Self:
         """Parses a rule; `name` is what errors call it."""
         try:
             rule = cls.model_validate(json.loads(data, object_pairs_hook=once_each))

@@ -10,6 +10,7 @@ docs/formats.md has the bytes of both files.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -20,6 +21,7 @@ import numpy as np
 from ringforge import _native
 from ringforge._native import GaloisKey, GaloisKeys, RelinKey, TestSeed, io
 from ringforge._native.bfv import Ciphertext, Client, Context, Parameters
+from ringforge.bytes_form import File, Portable, reading, write
 from ringforge.errors import FormatError, MismatchError
 from ringforge.files import new_file
 from ringforge.omr import sets
@@ -137,7 +139,7 @@ class ReceiverSecret(Secret):
 
 
 @dataclass(frozen=True, eq=False)
-class DetectionKey:
+class DetectionKey(Portable):
     """What a detector needs to search bulletins for one receiver. It holds no secret.
 
     Attributes:
@@ -202,25 +204,34 @@ class DetectionKey:
         """Bytes of its keys in memory."""
         return int(sum(key.bytes for key in self.rotations) + self.relin.bytes + self.compression.memory_bytes)
 
-    def save(self, path: str | Path) -> None:
-        """Writes a file: the head, then each part as a record, one at a time."""
+    def save(self, path: File) -> int:
+        """Write the head, then each part as a record, one at a time, to a file's name or to an open binary file.
+
+        Returns:
+            bytes written.
+        """
+        return write(path, self._records())
+
+    def _records(self) -> Iterator[Any]:
         context, head = bfv_context(self.set), {"set": self.set.name, "insecure": self.set.insecure}
-        with new_file(path) as temporary, temporary.open("wb") as f:
-            text = json.dumps({**head, "method": self.method}).encode()
-            f.write(io.seal(io.DETECTION_KEY, self.set.hash, text))
-            f.write(io.to_bytes(context, self.signal))
-            for key in self.rotations:
-                f.write(io.to_bytes(context, key))
-            f.write(io.to_bytes(context, self.relin))
-            f.write(self.compression.to_bytes())
+        text = json.dumps({**head, "method": self.method}).encode()
+        yield io.seal(io.DETECTION_KEY, self.set.hash, text)
+        for part in (self.signal, *self.rotations, self.relin):
+            yield io.to_bytes(context, part)
+        yield self.compression.to_bytes()
+
+    def __copy__(self) -> DetectionKey:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> DetectionKey:
+        return self
 
     @classmethod
-    def load(
-        cls, path: str | Path, s: Set | None = None, threads: int = 1, progress: Progress | None = None
-    ) -> DetectionKey:
-        """Reads what `save` wrote.
+    def load(cls, path: File, s: Set | None = None, threads: int = 1, progress: Progress | None = None) -> DetectionKey:
+        """Read what `save` wrote.
 
         Args:
+            path: a file's name, or an open binary file.
             s: the set that it must be for; None: whichever the file names.
             progress: gets the fraction done before each part; False cancels.
 
@@ -230,7 +241,7 @@ class DetectionKey:
         """
         from ringforge.omr.compress import compression_context
 
-        with Path(path).open("rb") as f:
+        with reading(path) as (f, _):
             head, parameters = _read_head(f, io.DETECTION_KEY, "a detection key", ("method",))
             found = _set(head, parameters)
             if s is not None and s.hash != found.hash:

@@ -120,7 +120,7 @@ class Client(RawSecret):
         ParameterError: the table is one that this client does not ask (`check_table`).
     """
 
-    saved_by = "make a new one with the same elements"
+    saved_by = "it is for one run, and what it sends are bytes; make a new one with the same elements"
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ringforge import _native
+from ringforge.bytes_form import File, Portable, reading, write
 from ringforge.errors import FormatError, MismatchError, ParameterError
 from ringforge.programs import Frozen, first_problem
 from ringforge.psi import poly
@@ -108,7 +109,7 @@ class Limits(Frozen):
         return request_bytes - _native.io.FRAME_BYTES <= self.request_bytes
 
 
-class TableInfo(Frozen):
+class TableInfo(Portable, Frozen):
     """Everything a client must know to ask.
 
     `element_bits` is b in mode direct and 0 in mode oprf. `capacity` is the number of elements the table was
@@ -267,6 +268,16 @@ class TableInfo(Frozen):
         return hashlib.sha256(self.model_dump_json(exclude={"limits"} | self._unsaid()).encode()).hexdigest()
 
     # ---- on the wire ----
+
+    def save(self, path: File) -> None:
+        """Write what `to_json` gives to a file's name or to an open binary file."""
+        write(path, [self.to_json()])
+
+    @classmethod
+    def load(cls, path: File) -> TableInfo:
+        """Read what `save` wrote. Raises as `from_json`."""
+        with reading(path) as (f, _):
+            return cls.from_json(f.read())
 
     def to_json(self) -> bytes:
         return self.model_dump_json(exclude=self._unsaid()).encode()

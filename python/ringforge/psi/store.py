@@ -39,6 +39,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, ValidationError
 
+from ringforge.bytes_form import Remade
 from ringforge.errors import Error, FormatError, ParameterError
 from ringforge.files import naming, sync, writing
 from ringforge.parties import Progress
@@ -102,7 +103,7 @@ class Manifest(Frozen):
     files: dict[FileName, FileEntry]
 
 
-class Store:
+class Store(Remade):
     """A table in a directory.
 
     Args:
@@ -112,6 +113,8 @@ class Store:
     Raises:
         FormatError: no store, damaged, incomplete, or of another version. OSError: it cannot be read.
     """
+
+    remade_by = "its folder keeps it: Store(path) opens it again, in another process too"
 
     def __init__(self, path: str | Path, *, verify: bool = True) -> None:
         self.path = Path(path)
