@@ -17,10 +17,13 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any, ClassVar, NoReturn, Self, TypeGuard
+from typing import IO, TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from ringforge import _native, files
 from ringforge.errors import FormatError, ParameterError
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 #: A file's name, or a binary file that is open.
 File = str | os.PathLike[str] | IO[bytes]
@@ -115,7 +118,7 @@ def content(data: Bytes) -> IO[bytes]:
     return _Content(data)
 
 
-def is_name(source: File) -> TypeGuard[str | os.PathLike[str]]:
+def is_name(source: File) -> TypeIs[str | os.PathLike[str]]:
     """Whether this is a file's name, not an open file."""
     return isinstance(source, str | os.PathLike)
 
