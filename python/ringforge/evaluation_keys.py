@@ -28,7 +28,7 @@ class ProgramKeys(KeySet):
     agreed: Any = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of(cls, program: Any, keys: Iterable[RelinKey | GaloisKey]) -> Self:
+    def collected(cls, program: Any, keys: Iterable[RelinKey | GaloisKey]) -> Self:
         """Return keys of a program that come one by one, together."""
         stored = tuple(keys)
         return cls(*collect(stored), stored=stored, agreed=program)
@@ -56,7 +56,7 @@ class ProgramKeys(KeySet):
         Raises:
             FormatError, MismatchError: the file is damaged, or for other parameters.
         """
-        return cls.of(program, read_keys(path, program, threads, progress))
+        return cls.collected(program, read_keys(path, program, threads, progress))
 
     def to_bytes(self) -> bytes:
         """Return what `save` writes. Raises as `save`."""

@@ -283,7 +283,7 @@ class KeyHolder(Secret, _Encryptor):
 
     def evaluation_keys(self, threads: int = 1, progress: Progress | None = None) -> EvaluationKeys:
         """The keys the program needs, each for the level it is used at."""
-        return EvaluationKeys.of(self.program, self._keys(threads, progress))
+        return EvaluationKeys.collected(self.program, self._keys(threads, progress))
 
     def save_evaluation_keys(self, path: File, threads: int = 1, progress: Progress | None = None) -> int:
         """Make and write the evaluation keys one by one, to a file's name or an open binary file; return bytes."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -138,7 +139,7 @@ def _with_suffix(path: Path) -> Path:
     return path.with_name(f"{path.name}.npz")
 
 
-def _found(path: str | Path) -> Path:
+def _found(path: str | os.PathLike[str]) -> Path:
     """The file of a name, or that of the name with .npz behind it, as `save_model` writes it."""
     path = Path(path)
     itself = path.suffix in {".npz", ".npy", ".onnx", *_PICKLES} and path.exists()

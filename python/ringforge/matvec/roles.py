@@ -74,7 +74,7 @@ class EvaluationKeys(ProgramKeys):
         Raises:
             FormatError, MismatchError: the file is damaged, or for other parameters.
         """
-        return cls.of(program, []) if program.backend == "clear" else super().load(path, program, threads, progress)
+        return cls.collected(program, []) if program.backend == "clear" else super().load(path, program, threads, progress)
 
 
 @dataclass(frozen=True)
@@ -252,8 +252,8 @@ class Client(Secret):
     def evaluation_keys(self, threads: int = 1, progress: Progress | None = None) -> EvaluationKeys:
         """The keys the program needs, each for the level it is used at."""
         if self._clear:
-            return EvaluationKeys.of(self.program, [])
-        return EvaluationKeys.of(self.program, make_keys(self._client, self._secret, self.program, threads, progress))
+            return EvaluationKeys.collected(self.program, [])
+        return EvaluationKeys.collected(self.program, make_keys(self._client, self._secret, self.program, threads, progress))
 
     def save_evaluation_keys(self, path: File, threads: int = 1, progress: Progress | None = None) -> int:
         """Make and write the evaluation keys one by one, so that memory holds a single one; return bytes.

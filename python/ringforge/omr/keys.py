@@ -216,8 +216,10 @@ class DetectionKey(Portable):
         context, head = bfv_context(self.set), {"set": self.set.name, "insecure": self.set.insecure}
         text = json.dumps({**head, "method": self.method}).encode()
         yield io.seal(io.DETECTION_KEY, self.set.hash, text)
-        for part in (self.signal, *self.rotations, self.relin):
-            yield io.to_bytes(context, part)
+        yield io.to_bytes(context, self.signal)
+        for key in self.rotations:
+            yield io.to_bytes(context, key)
+        yield io.to_bytes(context, self.relin)
         yield self.compression.to_bytes()
 
     def __copy__(self) -> DetectionKey:
