@@ -27,7 +27,7 @@ import importlib
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from ringforge import _native, secrecy
+from ringforge import _native, hidden, refusals, secrecy
 from ringforge.errors import (
     Error,
     FormatError,
@@ -42,6 +42,8 @@ from ringforge.errors import (
 )
 
 secrecy.guard(_native)
+hidden.guard(_native)
+getattr(_native, 'on_refusal', print)(refusals.explained)
 
 if TYPE_CHECKING:
     from ringforge import (

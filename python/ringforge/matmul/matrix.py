@@ -14,7 +14,7 @@ import math
 import numbers
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matmul.entrywise import broadcast, count_of, entrywise, entrywise_plain, plain_blocks, together, total
 from ringforge.matmul.layout import Layout, even
 from ringforge.matmul.machine import MIXED, Array, Grid, Machine, Tile
+from ringforge.matmul.operands import NotAnArray, check_entrywise, finite, is_number, is_plain, leave_operators, plain_numbers
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.matmul.steps import Step, explain_steps
 from ringforge.shown import ShownGroup
@@ -32,60 +33,6 @@ Indices = npt.NDArray[np.int64]
 
 #: Whole numbers up to this size multiply without a level.
 MAX_WHOLE = 1 << 10
-
-
-class NotAnArray:
-    """What numpy is to do with matrices that are none of its own: leave operators to them, and refuse the rest.
-
-    Without this, numpy would make arrays of objects of them.
-    """
-
-    #: numpy leaves operators to us.
-    __array_ufunc__ = None
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        known = _NUMPY.get(function)
-        if known is None:
-            raise ParameterError(
-                f"numpy.{function.__name__} does not work on encrypted matrices: they have @, +, -, *, / by plain "
-                "numbers, .T, [...], sum and mean; numpy.dot, sum, mean, transpose, shape, ndim and size do"
-            )
-        return known(*args, **kwargs)
-
-    def __array__(self, *_: Any, **__: Any) -> npt.NDArray[Any]:
-        raise ParameterError("an encrypted matrix is no array: decrypt() gives one to whoever has the key")
-
-
-def _dot(a: Any, b: Any, out: Any = None) -> Any:
-    if out is not None:
-        raise ParameterError("numpy.dot of encrypted matrices makes a new one: leave out= away")
-    return a * b if () in (np.shape(a), np.shape(b)) else a @ b
-
-
-def _transpose(a: Any, axes: Any = None) -> Any:
-    if axes is not None and tuple(int(x) % a.ndim for x in axes) != tuple(range(a.ndim))[::-1]:
-        raise ShapeError(f"axes {axes} do not transpose a matrix: leave them away")
-    return a.T
-
-
-def _sum(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    return a.sum(axis, keepdims=keepdims)
-
-
-def _mean(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    return a.mean(axis, keepdims=keepdims)
-
-
-#: What numpy's functions do with encrypted matrices; any other is refused.
-_NUMPY: dict[Any, Callable[..., Any]] = {
-    np.dot: _dot,
-    np.sum: _sum,
-    np.mean: _mean,
-    np.transpose: _transpose,
-    np.shape: lambda a: a.shape,
-    np.ndim: lambda a: len(a.shape),
-    np.size: lambda a: math.prod(a.shape),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +44,9 @@ class PlainMatrix(NotAnArray):
         step: what stands for it in programs.
     """
 
+    state = "stands for numbers that a program is given when it runs"
+    revealed_by = "programs do the same whatever the numbers are"
+
     values: Array
     step: Step
 
@@ -107,12 +57,9 @@ class PlainMatrix(NotAnArray):
         Raises:
             ShapeError, ringforge.ValueError: no number, vector or matrix of finite real numbers.
         """
-        a = np.asarray(values)
-        if a.dtype.kind not in "fiub":
-            raise RingforgeValueError(f"a plain operand holds {a.dtype} entries; real numbers are needed")
+        a = plain_numbers(values, "a plain operand's entries")
         if a.ndim > 2 or a.size == 0:
             raise ShapeError(f"a plain operand has shape {a.shape}; (), (n,) or (m, n) is needed")
-        a = a.astype(np.float64)
         if not np.isfinite(a).all():
             raise RingforgeValueError("a plain operand holds NaN or infinity")
         return cls(a, Step("constant", arguments={"values": a}, shape=a.shape, bound=float(np.abs(a).max())))
@@ -129,13 +76,18 @@ class EncryptedMatrix(NotAnArray):
     Made by those who encrypt (:mod:`ringforge.matmul.roles`). Operators are those of numpy: `A @ B`, `A * B`, `A + B`,
     `A - B` with encrypted or plain operands on either side, and numpy's broadcasting; `-A`, `A / 4`, `A.T`,
     `A[2:5, ::2]`, `A.sum(axis)`, `A.mean(axis)`. Each takes levels, as `explain()` says; operands at different levels
-    are brought to the lower one.
+    are brought to the lower one. Plain operands are whatever holds real numbers: arrays, lists, data frames, columns,
+    sparse matrices. Iteration gives rows, or the numbers of a vector; each is a block of its own, as `A[i]`.
+    Comparisons, truth values and conversions to numbers or arrays are refused: nobody here knows the entries.
     """
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __init__(
         self, machine: Machine, tiles: Grid | EncryptedMatrix, rows: int, cols: int, ndim: int, step: Step
     ) -> None:
         self.machine = machine
+        leave_operators()
         self.rows, self.cols, self.ndim = rows, cols, ndim
         #: How it came to be.
         self.step = step
@@ -154,7 +106,7 @@ class EncryptedMatrix(NotAnArray):
         first = tiles[0][0].layout
         step.shape, step.grid, step.tile = self.shape, (len(tiles), len(tiles[0])), (first.rows, first.cols)
         step.level, step.bound = self.level, self.bound
-        step.error = max(t.value.error_bound for t in self)
+        step.error = max(t.value.error_bound for t in self.every_tile())
 
     @property
     def tiles(self) -> Grid:
@@ -165,9 +117,24 @@ class EncryptedMatrix(NotAnArray):
             self._settle([[of.transposed_tile(row[j]) for row in of.tiles] for j in range(len(of.tiles[0]))])
         return self._tiles
 
-    def __iter__(self) -> Iterator[Tile]:
-        """All tiles, row by row."""
+    def every_tile(self) -> Iterator[Tile]:
+        """Return the ciphertexts one after the other, row by row."""
         return (t for row in self.tiles for t in row)
+
+    def __len__(self) -> int:
+        if self.ndim == 0:
+            raise TypeError("an encrypted number has no length")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[EncryptedMatrix]:
+        """Return the rows one after the other, or the numbers of a vector."""
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, _: object) -> NoReturn:
+        raise TypeError(f"nobody here knows whether an encrypted matrix holds a number: {self.revealed_by}")
+
+    def __pos__(self) -> EncryptedMatrix:
+        return self
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -183,12 +150,12 @@ class EncryptedMatrix(NotAnArray):
     @property
     def level(self) -> int:
         """Multiplications in a row that are left: the lowest level of the ciphertexts."""
-        return int(min(t.value.level for t in self))
+        return int(min(t.value.level for t in self.every_tile()))
 
     @property
     def bound(self) -> float:
         """Largest |entry| that is possible by what was declared; public."""
-        return float(max(t.value.bound for t in self))
+        return float(max(t.value.bound for t in self.every_tile()))
 
     @property
     def error_bound(self) -> float:
@@ -207,7 +174,7 @@ class EncryptedMatrix(NotAnArray):
 
     def assemble(self, slots_of: Callable[[Any], Array]) -> Any:
         """The matrix made of the decrypted slots of its ciphertexts."""
-        values = [t.value for t in self]
+        values = [t.value for t in self.every_tile()]
         return self.assemble_numbered(lambda i: slots_of(values[i]))
 
     def assemble_numbered(self, slots_of: Callable[[int], Array]) -> Any:
@@ -220,21 +187,21 @@ class EncryptedMatrix(NotAnArray):
     def forget(self) -> None:
         """Frees what is kept for further products with this matrix."""
         self._recut_to.clear()
-        for t in self:
+        for t in self.every_tile():
             self.machine.forget_tile(t)
 
     # ---- products ----
 
     def __matmul__(self, other: Any) -> EncryptedMatrix:
-        return self.matmul(other) if isinstance(other, _OPERANDS) else NotImplemented
+        return self.matmul(other) if _is_operand(other) else NotImplemented
 
     def __rmatmul__(self, other: Any) -> EncryptedMatrix:
-        if not isinstance(other, _OPERANDS):
+        if not _is_operand(other):
             return NotImplemented
         return self._times_plain(_plain(other), left=True)
 
     def matmul(
-        self, other: EncryptedMatrix | PlainMatrix | npt.NDArray[Any], *, bound: float | None = None
+        self, other: EncryptedMatrix | PlainMatrix | npt.ArrayLike, *, bound: float | None = None
     ) -> EncryptedMatrix:
         """self @ other.
 
@@ -301,7 +268,8 @@ class EncryptedMatrix(NotAnArray):
             raise _unchained(*((other.shape, self.shape) if left else (self.shape, other.shape)))
         made = [_plain_products(self.machine, row, values, left) for row in tiles]
         operands = (other.step, self.step) if left else (self.step, other.step)
-        several = f" for each of {len(list(self))} tiles" if len(list(self)) > 1 else ""
+        count = len(self.tiles) * len(self.tiles[0])
+        several = f" for each of {count} tiles" if count > 1 else ""
         step = Step("product", operands, detail="plain matrix, one linear transform" + several)
         sides = self.ndim == 2, other.values.ndim == 2
         if left:
@@ -311,15 +279,15 @@ class EncryptedMatrix(NotAnArray):
     # ---- sums and multiples ----
 
     def __add__(self, other: Any) -> EncryptedMatrix:
-        return self._sum(other, 1) if isinstance(other, _OPERANDS_AND_NUMBERS) else NotImplemented
+        return self._sum(other, 1) if _is_operand(other) else NotImplemented
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> EncryptedMatrix:
-        return self._sum(other, -1) if isinstance(other, _OPERANDS_AND_NUMBERS) else NotImplemented
+        return self._sum(other, -1) if _is_operand(other) else NotImplemented
 
     def __rsub__(self, other: Any) -> EncryptedMatrix:
-        return (-self)._sum(other, 1) if isinstance(other, _OPERANDS_AND_NUMBERS) else NotImplemented
+        return (-self)._sum(other, 1) if _is_operand(other) else NotImplemented
 
     def _sum(self, other: Any, sign: int) -> EncryptedMatrix:
         if not isinstance(other, EncryptedMatrix):
@@ -364,7 +332,10 @@ class EncryptedMatrix(NotAnArray):
         return EncryptedMatrix(self.machine, tiles, self.rows, self.cols, self.ndim, Step("negative", (self.step,)))
 
     def __mul__(self, factor: Any) -> EncryptedMatrix:
-        if isinstance(factor, _OPERANDS):
+        if not is_number(factor):
+            if not _is_operand(factor):
+                return NotImplemented
+            check_entrywise(factor)
             made: EncryptedMatrix
             if isinstance(factor, EncryptedMatrix):
                 self._same_machine(factor)
@@ -372,11 +343,7 @@ class EncryptedMatrix(NotAnArray):
             else:
                 made = entrywise_plain(self, _plain(factor))
             return made
-        if not isinstance(factor, numbers.Real):
-            return NotImplemented
-        f = float(factor)
-        if not math.isfinite(f):
-            raise RingforgeValueError("a matrix can be multiplied by finite numbers only")
+        f = finite(factor, "a matrix")
         whole = f.is_integer() and abs(f) <= MAX_WHOLE
         tiles = [[self.machine.multiple(t, f, whole=whole) for t in row] for row in self.tiles]
         detail = "whole number: no level" if whole else ""
@@ -393,16 +360,16 @@ class EncryptedMatrix(NotAnArray):
                 "nothing can be divided by a plain input, which is not known when it is planned: give its reciprocals "
                 "as the input, and multiply"
             )
-        if isinstance(divisor, np.ndarray):
+        if not is_number(divisor):
+            if not is_plain(divisor):
+                return NotImplemented
             values = PlainMatrix.constant(divisor).values
             if not values.all():
                 raise RingforgeValueError("a matrix cannot be divided by 0: an entry of the divisor is")
             return self * (1 / values)
-        if not isinstance(divisor, numbers.Real):
-            return NotImplemented
         if divisor == 0:
             raise RingforgeValueError("a matrix cannot be divided by 0")
-        return self * (1 / float(divisor))
+        return self * (1 / finite(divisor, "a matrix"))
 
     def __rtruediv__(self, other: Any) -> EncryptedMatrix:
         raise ParameterError(_NO_DIVISION)
@@ -410,7 +377,7 @@ class EncryptedMatrix(NotAnArray):
     @property
     def clean(self) -> bool:
         """The ciphertexts hold nothing but the entries, copies of them, and zeros."""
-        return all(t.outside != MIXED for t in self)
+        return all(t.outside != MIXED for t in self.every_tile())
 
     def cleaned(self) -> EncryptedMatrix:
         """The same matrix in ciphertexts that hold nothing else: one level where sums have left old values behind.
@@ -462,7 +429,7 @@ class EncryptedMatrix(NotAnArray):
 
     def __getitem__(self, key: Any) -> EncryptedMatrix:
         keys = key if isinstance(key, tuple) else (key,)
-        if len(keys) > self.ndim or Ellipsis in keys:
+        if len(keys) > self.ndim or any(k is Ellipsis for k in keys):
             raise ShapeError(
                 f"a block of an array of shape {self.shape} has up to {self.ndim} indices: slices and numbers"
             )
@@ -545,8 +512,10 @@ class EncryptedMatrix(NotAnArray):
             )
 
 
-_OPERANDS = (EncryptedMatrix, PlainMatrix, np.ndarray)
-_OPERANDS_AND_NUMBERS = (*_OPERANDS, numbers.Real)
+
+def _is_operand(x: Any) -> bool:
+    return isinstance(x, EncryptedMatrix | PlainMatrix) or is_plain(x)
+
 
 _NO_DIVISION = (
     "nothing can be divided by an encrypted matrix: divide by plain numbers, or have the reciprocals encrypted, and "

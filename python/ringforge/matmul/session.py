@@ -36,6 +36,7 @@ from ringforge.matmul.kernels import HltKernel, MultiplyKernel
 from ringforge.matmul.layout import Layout, even_tile
 from ringforge.matmul.machine import Array, Grid, Kept, Machine, Settings, Tile
 from ringforge.matmul.matrix import EncryptedMatrix
+from ringforge.matmul.operands import plain_numbers
 from ringforge.matmul.scratch import Scratch, loaded
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.matmul.steps import Step
@@ -228,12 +229,10 @@ def encrypt_tiles(
         ShapeError: no matrix or vector, or an empty one. ringforge.ValueError: complex numbers, NaN, infinity, or an
             entry above the bound.
     """
-    a = np.asarray(values)
-    if a.dtype.kind not in "fiub":
-        raise RingforgeValueError(f"a matrix of {a.dtype} entries cannot be encrypted: real numbers are needed")
+    a = plain_numbers(values, "a matrix's entries")
     if a.ndim not in (1, 2) or a.size == 0:
         raise ShapeError(f"an array of shape {a.shape} is neither a matrix nor a vector with entries")
-    a = a.astype(np.float64).reshape(len(a), -1)
+    a = a.reshape(len(a), -1)
     if not np.isfinite(a).all():
         raise RingforgeValueError("a matrix with NaN or infinity cannot be encrypted")
     if not (bound > 0 and math.isfinite(bound)):
@@ -418,7 +417,7 @@ class Session(Secret, Computer):
         Raises:
             ShapeError, LevelError, ringforge.ValueError: as the arguments deserve.
         """
-        a = np.asarray(values)
+        a = plain_numbers(values, "a matrix's entries")
         at = self.params.max_level if level is None else level
         if not 0 <= at <= self.params.max_level:
             raise LevelError(f"level {at} is outside 0 ... {self.params.max_level} of {self.params.name}")
