@@ -157,7 +157,9 @@ def _lacks(value: Any, annotation: str) -> str:
         if isinstance(value, str | bytes) or not isinstance(value, Iterable):
             return _phrase(wanted)
         if isinstance(value, list | tuple):
-            return next((f"{_phrase(wanted)}, with {needed} in it," for v in value if (needed := _lacks(v, element))), "")
+            return next(
+                (f"{_phrase(wanted)}, with {needed} in it," for v in value if (needed := _lacks(v, element))), ""
+            )
     return ""
 
 

@@ -24,7 +24,15 @@ from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matmul.entrywise import broadcast, count_of, entrywise, entrywise_plain, plain_blocks, together, total
 from ringforge.matmul.layout import Layout, even
 from ringforge.matmul.machine import MIXED, Array, Grid, Machine, Tile
-from ringforge.matmul.operands import NotAnArray, check_entrywise, finite, is_number, is_plain, leave_operators, plain_numbers
+from ringforge.matmul.operands import (
+    NotAnArray,
+    check_entrywise,
+    finite,
+    is_number,
+    is_plain,
+    leave_operators,
+    plain_numbers,
+)
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.matmul.steps import Step, explain_steps
 from ringforge.shown import ShownGroup
@@ -58,11 +66,11 @@ class PlainMatrix(NotAnArray):
             ShapeError, ringforge.ValueError: no number, vector or matrix of finite real numbers.
         """
         a = plain_numbers(values, "a plain operand's entries")
-        if a.ndim > 2 or a.size == 0:
+        if a.ndim > 2:
             raise ShapeError(f"a plain operand has shape {a.shape}; (), (n,) or (m, n) is needed")
         if not np.isfinite(a).all():
             raise RingforgeValueError("a plain operand holds NaN or infinity")
-        return cls(a, Step("constant", arguments={"values": a}, shape=a.shape, bound=float(np.abs(a).max())))
+        return cls(a, Step("constant", arguments={"values": a}, shape=a.shape, bound=float(np.abs(a).max(initial=0.0))))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -193,12 +201,17 @@ class EncryptedMatrix(NotAnArray):
     # ---- products ----
 
     def __matmul__(self, other: Any) -> EncryptedMatrix:
-        return self.matmul(other) if _is_operand(other) else NotImplemented
+        if not _is_operand(other):
+            return NotImplemented
+        return self.matmul(other)
 
     def __rmatmul__(self, other: Any) -> EncryptedMatrix:
         if not _is_operand(other):
             return NotImplemented
-        return self._times_plain(_plain(other), left=True)
+        other = self._operand(other)
+        if 0 in other.shape:
+            return self.machine.without_entries(np.matmul, other, self)
+        return self._times_plain(other, left=True)
 
     def matmul(
         self, other: EncryptedMatrix | PlainMatrix | npt.ArrayLike, *, bound: float | None = None
@@ -214,9 +227,11 @@ class EncryptedMatrix(NotAnArray):
             ShapeError: inner sizes differ. LevelError: too few levels; the message has the number needed.
             MismatchError: the operands belong to different keys or parameters.
         """
+        other = self._operand(other)
+        if 0 in other.shape:
+            return self.machine.without_entries(np.matmul, self, other)
         if not isinstance(other, EncryptedMatrix):
-            return self._times_plain(_plain(other), left=False)
-        self._same_machine(other)
+            return self._times_plain(other, left=False)
         if 0 in (self.ndim, other.ndim):
             raise ShapeError("a number has no matrix products: multiply by plain numbers with *")
         a, b = (self.as_row() if self.ndim == 1 else self), other
@@ -290,9 +305,11 @@ class EncryptedMatrix(NotAnArray):
         return (-self)._sum(other, 1) if _is_operand(other) else NotImplemented
 
     def _sum(self, other: Any, sign: int) -> EncryptedMatrix:
+        other = self._operand(other)
+        if 0 in other.shape:
+            return self.machine.without_entries(np.add, self, other)
         if not isinstance(other, EncryptedMatrix):
-            return self._plain_sum(_plain(other), sign)
-        self._same_machine(other)
+            return self._plain_sum(other, sign)
         shape = broadcast(self.shape, other.shape)
         a, b = together(self, shape, "a sum"), together(other, shape, "a sum")
         b = b.recut(a.tile_shape)
@@ -336,12 +353,12 @@ class EncryptedMatrix(NotAnArray):
             if not _is_operand(factor):
                 return NotImplemented
             check_entrywise(factor)
-            made: EncryptedMatrix
-            if isinstance(factor, EncryptedMatrix):
-                self._same_machine(factor)
-                made = entrywise(self, factor)
-            else:
-                made = entrywise_plain(self, _plain(factor))
+            factor = self._operand(factor)
+            if 0 in factor.shape:
+                return self.machine.without_entries(np.multiply, self, factor)
+            made: EncryptedMatrix = (entrywise if isinstance(factor, EncryptedMatrix) else entrywise_plain)(
+                self, factor
+            )
             return made
         f = finite(factor, "a matrix")
         whole = f.is_integer() and abs(f) <= MAX_WHOLE
@@ -444,7 +461,7 @@ class EncryptedMatrix(NotAnArray):
             sizes.append(isinstance(k, slice))
         rows, cols = picked
         if not len(rows) or not len(cols):
-            raise ShapeError(f"block {key!r} of an array of shape {self.shape} is empty")
+            return self.machine.without_entries(lambda x: x[key], self)
         index = [[k.start, k.stop, k.step] if isinstance(k, slice) else int(k) for k in keys]
         step = Step("block", (self.step,), {"index": index})
         tall, wide = sizes[0], sizes[1] and self.ndim == 2
@@ -504,13 +521,16 @@ class EncryptedMatrix(NotAnArray):
         """How this matrix came to be, step by step: plans, levels, bounds, predicted errors."""
         return explain_steps([self.step])
 
-    def _same_machine(self, other: EncryptedMatrix) -> None:
+    def _operand(self, other: Any) -> Any:
+        """Return what stands on the other side of an operator: a matrix of the same machine, or a plain one."""
+        if not isinstance(other, EncryptedMatrix):
+            return other if isinstance(other, PlainMatrix) else PlainMatrix.constant(other)
         if self.machine is not other.machine:
             raise MismatchError(
                 "the two matrices belong to different keys, parameters or programs: only matrices of one session, "
                 "program or server can be combined"
             )
-
+        return other
 
 
 def _is_operand(x: Any) -> bool:
@@ -533,10 +553,6 @@ def _unchained(a: tuple[int, ...], b: tuple[int, ...]) -> ShapeError:
     elif a == b:
         remedy += ", or multiply entry by entry with *"
     return ShapeError(f"matrices of shapes {a} and {b} do not chain: {inner} columns are not {outer} rows; {remedy}")
-
-
-def _plain(other: Any) -> PlainMatrix:
-    return other if isinstance(other, PlainMatrix) else PlainMatrix.constant(other)
 
 
 def _flipped(tiles: Grid) -> Grid:

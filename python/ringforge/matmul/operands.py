@@ -125,14 +125,16 @@ class NotAnArray(Hidden):
             raise TypeError(_refusal(called))
         if kwargs.get("out") is not None:
             raise TypeError(
-                f"numpy.{ufunc.__name__} of an encrypted matrix makes a new one, which no array holds: leave out= away, "
-                "and write x = x + A in place of x += A"
+                f"numpy.{ufunc.__name__} of an encrypted matrix makes a new one, which no array holds: leave out= "
+                "away, and write x = x + A in place of x += A"
             )
         if kwargs:
-            raise TypeError(f"numpy.{ufunc.__name__} of encrypted matrices takes no {next(iter(kwargs))}=: leave it away")
+            raise TypeError(
+                f"numpy.{ufunc.__name__} of encrypted matrices takes no {next(iter(kwargs))}=: leave it away"
+            )
         return _operated(name, *inputs)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:  # noqa: ARG002
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         known = _FUNCTIONS.get(function)
         if known is None:
             raise ParameterError(_refusal(function.__name__))
@@ -148,8 +150,8 @@ class NotAnArray(Hidden):
 
 def _refusal(name: str) -> str:
     return (
-        f"numpy.{name} does not work on encrypted matrices: they have @, +, -, *, / by plain numbers, .T, [...], sum and "
-        "mean; numpy.matmul, add, subtract, multiply, divide, negative, dot, sum, mean, transpose, shape, ndim and "
+        f"numpy.{name} does not work on encrypted matrices: they have @, +, -, *, / by plain numbers, .T, [...], sum "
+        "and mean; numpy.matmul, add, subtract, multiply, divide, negative, dot, sum, mean, transpose, shape, ndim and "
         "size do"
     )
 
@@ -197,7 +199,9 @@ def _mean(a: Any, axis: Any = None, *, keepdims: bool = False, **more: Any) -> A
 def _no_more(name: str, given: dict[str, Any]) -> None:
     for option, value in given.items():
         if value is not None:
-            raise ParameterError(f"numpy.{name} of encrypted matrices takes axis and keepdims only: leave {option}= away")
+            raise ParameterError(
+                f"numpy.{name} of encrypted matrices takes axis and keepdims only: leave {option}= away"
+            )
 
 
 #: What numpy's functions do with encrypted matrices; any other is refused.

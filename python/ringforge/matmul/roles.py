@@ -399,7 +399,9 @@ class Server:
             report = report + part
         digest, kept = self.program.digest, machine.scratch is not None
         host: Callable[[Any], Any] = (lambda x: x) if kept else machine.device.download
-        return {name: Parcel(name, [host(t.value) for t in m.every_tile()], digest) for name, m in results.items()}, report
+        return {
+            name: Parcel(name, [host(t.value) for t in m.every_tile()], digest) for name, m in results.items()
+        }, report
 
     def _matrix(self, parcel: Parcel) -> EncryptedMatrix:
         spec = self.program.input(parcel.name)

@@ -30,6 +30,7 @@ from ringforge.errors import LevelError, MissingKeyError, ParameterError, ShapeE
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matmul import planner
 from ringforge.matmul.cost import ProductCost
+from ringforge.matmul.empty import EmptyMatrix, shaped
 from ringforge.matmul.engine import Bases, Product
 from ringforge.matmul.grids import grouped
 from ringforge.matmul.kernels import HltKernel, MultiplyKernel
@@ -409,7 +410,8 @@ class Session(Secret, Computer):
         """Encrypts a matrix (m, n) or a vector (n,).
 
         Args:
-            values: real numbers.
+            values: real numbers, in arrays, lists, data frames, columns or sparse matrices. Without entries the result
+                has none either.
             bound: largest |entry|; public, enforced.
             level: levels it can be multiplied for; the most there are by default. Fewer are faster.
             tile: rows and columns of each ciphertext; by default all if they fit.
@@ -421,6 +423,8 @@ class Session(Secret, Computer):
         at = self.params.max_level if level is None else level
         if not 0 <= at <= self.params.max_level:
             raise LevelError(f"level {at} is outside 0 ... {self.params.max_level} of {self.params.name}")
+        if a.ndim in (1, 2) and a.size == 0:
+            return EmptyMatrix(self, a.shape)
         rows, cols = _sides(a.shape)
         cut = even_tile(rows, cols, self.slots, tile)
 
@@ -429,6 +433,10 @@ class Session(Secret, Computer):
 
         tiles = encrypt_tiles(a, cut, self.context, at, bound, encrypt, self.threads, "declare a larger bound=")
         return EncryptedMatrix(self, tiles, rows, cols, a.ndim, Step("input", detail="encrypted"))
+
+    def without_entries(self, function: Callable[..., Any], *operands: Any) -> EncryptedMatrix:
+        """Return the result of a numpy function where an operand, or the result, has no entries."""
+        return shaped(self, function, *operands)
 
     def decrypt(self, matrix: EncryptedMatrix) -> Any:
         def slots_of(c: Any) -> Array:
