@@ -26,6 +26,7 @@ __all__ = [
     "MemoryLimitError",
     "MismatchError",
     "MissingKeyError",
+    "NamesWarning",
     "NetlistError",
     "NoiseError",
     "ParameterError",
@@ -42,6 +43,10 @@ __all__ = [
 
 class PrecisionWarning(UserWarning):
     """Results may carry errors as large as they are; the message names the remedy."""
+
+
+class NamesWarning(UserWarning):
+    """Columns are taken by their position, or a line for a header or a row; the message says how to be sure."""
 
 
 class UnidentifiedWarning(UserWarning):

@@ -100,8 +100,8 @@ def guard(module: ModuleType) -> None:
         if inspect.ismodule(found) and found.__name__.startswith(f"{module.__name__}."):
             guard(found)
         elif inspect.isclass(found) and _NATIVE.search(found.__name__) and "revealed_by" not in vars(found):
-            found.state = "is encoded" if found.__name__ in _ENCODED else Hidden.state
-            found.revealed_by = _ENCODED.get(found.__name__, Hidden.revealed_by)
+            setattr(found, "state", "is encoded" if found.__name__ in _ENCODED else Hidden.state)  # noqa: B010
+            setattr(found, "revealed_by", _ENCODED.get(found.__name__, Hidden.revealed_by))  # noqa: B010
             refused = dict.fromkeys(_VALUES, _no_value) | dict.fromkeys(_COMPARISONS, _no_comparison)
             refused |= dict.fromkeys(_ARRAYS, _no_array) | dict.fromkeys(_ITEMS, _no_items)
             for name, value in refused.items():

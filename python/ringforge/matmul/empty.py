@@ -35,7 +35,7 @@ class EmptyMatrix(EncryptedMatrix):
         self.source = None
         self._tiles = []
         self.step = Step("input", detail="without entries", shape=shape)
-        self.step.level = machine.params.max_level
+        self.step.level = machine.context.params.max_level
 
     def every_tile(self) -> Iterator[Tile]:
         """Return nothing: there are no ciphertexts."""
@@ -44,7 +44,7 @@ class EmptyMatrix(EncryptedMatrix):
     @property
     def level(self) -> int:
         """The highest there is: nothing takes a level."""
-        return int(self.machine.params.max_level)
+        return int(self.machine.context.params.max_level)
 
     @property
     def bound(self) -> float:

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from ringforge.arrays import real_numbers
 from ringforge.errors import MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matmul.entrywise import broadcast, count_of, entrywise, entrywise_plain, plain_blocks, together, total
@@ -31,7 +32,6 @@ from ringforge.matmul.operands import (
     is_number,
     is_plain,
     leave_operators,
-    plain_numbers,
 )
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.matmul.steps import Step, explain_steps
@@ -65,7 +65,7 @@ class PlainMatrix(NotAnArray):
         Raises:
             ShapeError, ringforge.ValueError: no number, vector or matrix of finite real numbers.
         """
-        a = plain_numbers(values, "a plain operand's entries")
+        a = real_numbers(values, "entries of a plain operand")
         if a.ndim > 2:
             raise ShapeError(f"a plain operand has shape {a.shape}; (), (n,) or (m, n) is needed")
         if not np.isfinite(a).all():
@@ -210,16 +210,14 @@ class EncryptedMatrix(NotAnArray):
             return NotImplemented
         other = self._operand(other)
         if 0 in other.shape:
-            return self.machine.without_entries(np.matmul, other, self)
+            return self._without_entries(np.matmul, other, self)
         return self._times_plain(other, left=True)
 
-    def matmul(
-        self, other: EncryptedMatrix | PlainMatrix | npt.ArrayLike, *, bound: float | None = None
-    ) -> EncryptedMatrix:
+    def matmul(self, other: Any, *, bound: float | None = None) -> EncryptedMatrix:
         """self @ other.
 
         Args:
-            other: encrypted or plain.
+            other: encrypted or plain numbers.
             bound: a promise that no entry of an encrypted product exceeds it; by default inner size times both
                 bounds. Entries above it make the result wrong, once they exceed what the level can hold.
 
@@ -229,7 +227,7 @@ class EncryptedMatrix(NotAnArray):
         """
         other = self._operand(other)
         if 0 in other.shape:
-            return self.machine.without_entries(np.matmul, self, other)
+            return self._without_entries(np.matmul, self, other)
         if not isinstance(other, EncryptedMatrix):
             return self._times_plain(other, left=False)
         if 0 in (self.ndim, other.ndim):
@@ -307,7 +305,7 @@ class EncryptedMatrix(NotAnArray):
     def _sum(self, other: Any, sign: int) -> EncryptedMatrix:
         other = self._operand(other)
         if 0 in other.shape:
-            return self.machine.without_entries(np.add, self, other)
+            return self._without_entries(np.add, self, other)
         if not isinstance(other, EncryptedMatrix):
             return self._plain_sum(other, sign)
         shape = broadcast(self.shape, other.shape)
@@ -355,7 +353,7 @@ class EncryptedMatrix(NotAnArray):
             check_entrywise(factor)
             factor = self._operand(factor)
             if 0 in factor.shape:
-                return self.machine.without_entries(np.multiply, self, factor)
+                return self._without_entries(np.multiply, self, factor)
             made: EncryptedMatrix = (entrywise if isinstance(factor, EncryptedMatrix) else entrywise_plain)(
                 self, factor
             )
@@ -461,7 +459,7 @@ class EncryptedMatrix(NotAnArray):
             sizes.append(isinstance(k, slice))
         rows, cols = picked
         if not len(rows) or not len(cols):
-            return self.machine.without_entries(lambda x: x[key], self)
+            return self._without_entries(lambda x: x[key], self)
         index = [[k.start, k.stop, k.step] if isinstance(k, slice) else int(k) for k in keys]
         step = Step("block", (self.step,), {"index": index})
         tall, wide = sizes[0], sizes[1] and self.ndim == 2
@@ -520,6 +518,10 @@ class EncryptedMatrix(NotAnArray):
     def explain(self) -> ShownGroup:
         """How this matrix came to be, step by step: plans, levels, bounds, predicted errors."""
         return explain_steps([self.step])
+
+    def _without_entries(self, function: Callable[..., Any], *operands: Any) -> EncryptedMatrix:
+        made: EncryptedMatrix = self.machine.without_entries(function, *operands)
+        return made
 
     def _operand(self, other: Any) -> Any:
         """Return what stands on the other side of an operator: a matrix of the same machine, or a plain one."""

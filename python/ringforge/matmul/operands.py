@@ -19,14 +19,10 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
-from ringforge.arrays import real_numbers
 from ringforge.errors import ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.hidden import Hidden
-
-Array = npt.NDArray[np.float64]
 
 _CONTAINERS = (np.ndarray, np.generic, list, tuple, range, array.array, memoryview, bytes, bytearray, str)
 _SCALARS = (numbers.Number, Decimal, datetime.date, datetime.time, datetime.timedelta)
@@ -39,17 +35,6 @@ REVEALED = "decrypt() gives the numbers to whoever has the key"
 def is_plain(x: Any) -> bool:
     """Return whether x is meant as numbers in the clear, so that it is taken or refused here and by nobody else."""
     return isinstance(x, (*_CONTAINERS, *_SCALARS)) or any(hasattr(type(x), name) for name in _PROTOCOLS)
-
-
-def plain_numbers(values: Any, what: str) -> Array:
-    """Return an array of doubles, of anything that holds numbers: lists, arrays, data frames, columns, sparse matrices.
-
-    Raises:
-        ringforge.ValueError: complex numbers, text, dates, masked entries, objects, rows of unequal length.
-    """
-    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
-        raise RingforgeValueError(f"{what} are masked in places: fill them first (filled(0)), or leave them out")
-    return real_numbers(values.toarray() if _is_sparse(values) else values, what)
 
 
 def is_number(x: Any) -> bool:
@@ -86,10 +71,6 @@ def check_entrywise(x: Any) -> None:
         )
 
 
-def _is_sparse(values: Any) -> bool:
-    return hasattr(values, "toarray") and not isinstance(values, np.ndarray)
-
-
 # ---- numpy -----------------------------------------------------------------------------------------
 
 
@@ -116,7 +97,8 @@ class NotAnArray(Hidden):
     #: Data frames and columns of pandas leave + - * / to these; `leave_operators` sees to @.
     __pandas_priority__ = 5000
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, *given: Any, **kwargs: Any) -> Any:
+        ufunc, method, *inputs = given
         if method == "reduce" and ufunc is np.add:
             return _sum(*inputs, **kwargs)
         name = _UFUNCS.get(ufunc) if method == "__call__" else None
@@ -134,7 +116,8 @@ class NotAnArray(Hidden):
             )
         return _operated(name, *inputs)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(self, *given: Any, **_: Any) -> Any:
+        function, _types, args, kwargs = given
         known = _FUNCTIONS.get(function)
         if known is None:
             raise ParameterError(_refusal(function.__name__))

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy.typing as npt
 
-from ringforge import _native
+from ringforge import _native, frames
 from ringforge import params as parameter_sets
 from ringforge._native import Context, Matvec, Metadata, Parameters
+from ringforge.arrays import rows_in_order
 from ringforge.ckks import flood_deviation
 from ringforge.devices import Device, open_device
-from ringforge.errors import FormatError, LevelError, ParameterError, PrecisionWarning
+from ringforge.errors import FormatError, LevelError, ParameterError, PrecisionWarning, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matvec.calibration import SAFETY, Bounds, find_bounds
 from ringforge.matvec.kernels import MatvecKernel, PolynomialKernel, SquareKernel
@@ -101,6 +102,7 @@ def compile_model(
     precision: float | None = None,
     share_bits: float | None = None,
     device: str | None = None,
+    features: Sequence[str] | None = None,
 ) -> Compiled:
     """Plans the encrypted evaluation of a model.
 
@@ -124,6 +126,8 @@ def compile_model(
             that the predicted error is at most 2^-precision.
         share_bits: the same error shall include the noise of `decrypt(share_bits=...)`, for one group of results.
         device: name of a device that shall run it: parameters are chosen that it takes.
+        features: names of the inputs' columns, in order; by default those of `samples`, if they are a data frame.
+            Clients' data frames are put in this order, or refused.
 
     Raises:
         LevelError: the parameters have too few levels; the message says how many are needed. Or the precision cannot
@@ -131,6 +135,10 @@ def compile_model(
         ParameterError, ShapeError, MemoryLimitError: as the arguments deserve.
     """
     seq = as_sequential(model)
+    known = features if features is not None else frames.column_names(samples)
+    names = None if known is None else [str(n) for n in known]
+    if samples is not None:
+        samples = rows_in_order(samples, names, "samples")
     sizes = find_bounds(seq, input_bound, samples, bounds, safety)
     if precision is not None and not 1 <= precision <= MAX_PRECISION:
         raise ParameterError(f"a precision is 1 ... {MAX_PRECISION} bits after the point, not {precision:g}")
@@ -151,6 +159,7 @@ def compile_model(
         precision=precision,
         share_bits=share_bits,
         device=None if device is None else open_device(device),
+        features=names,
     )
     request.check()
     compiled = _with(request, parameter_sets.resolve(parameters)) if parameters is not None else _search(request)
@@ -176,6 +185,7 @@ class _Request:
     precision: float | None
     share_bits: float | None
     device: Device | None
+    features: list[str] | None
 
     @property
     def depth(self) -> int:
@@ -188,6 +198,8 @@ class _Request:
         return (1 << (max(widths) - 1).bit_length()) * self.batch
 
     def check(self) -> None:
+        if self.features is not None and len(self.features) != self.model.inputs:
+            raise ShapeError(f"{len(self.features)} names of features for a model of {self.model.inputs} inputs")
         if self.device is None:
             return
         if not self.device.encrypts and self.backend == "ckks":
@@ -333,6 +345,7 @@ def _at(request: _Request, chosen: Parameters, top: int, scales: Sequence[float]
         batch=request.batch,
         input_bound=bounds.used[0],
         steps=steps,
+        features=request.features,
     )
     program.__dict__["context"] = context
     program.check()

@@ -49,10 +49,10 @@ class EstimatorClient(Secret):
         self.client, self.rule = client, rule
 
     def encrypt(self, x: npt.ArrayLike, threads: int = 1) -> EncryptedVectors:
-        """Encrypts rows of features.
+        """Encrypts rows of features; columns of data frames are put in the model's order, as `Rule.rows` says.
 
         Raises:
-            ShapeError, ringforge.ValueError: as `Rule.encode` and `Client.encrypt`.
+            MismatchError, ShapeError, ringforge.ValueError: as `Rule.encode` and `Client.encrypt`.
         """
         return self.client.encrypt(self.rule.encode(x), threads)
 
@@ -140,6 +140,7 @@ class _Estimator:
             options["samples"] = self.rule.encode(options["samples"])
         if self.rule.low is not None:
             options.setdefault("input_bound", 1.0)
+        options.setdefault("features", self.rule.features)
         return compile_model(self.model, parameters, **options)
 
     def public_rule(self, program: Program) -> Rule:
@@ -156,17 +157,18 @@ class _Estimator:
 
     # ---- both roles in this process ----
 
-    def evaluate(self, x: npt.ArrayLike) -> tuple[EstimatorClient, EncryptedVectors]:
+    def evaluate(self, x: Any) -> tuple[EstimatorClient, EncryptedVectors]:
         """Encrypts rows, has them evaluated, and gives the client with the encrypted result.
 
         Without `prepare`, the program is planned at the first call, for batches of as many rows as fit. Calls from
         several threads take turns.
         """
+        rows = self.rule.encode(x)
         with self._lock:
-            session = self._session or self._started(self._plan(len(np.atleast_2d(np.asarray(x)))))
+            session = self._session or self._started(self._plan(len(rows)))
             self._session = session
             client, server = session
-            return client, server.evaluate(client.encrypt(x))[0]
+            return client, server.evaluate(client.client.encrypt(rows))[0]
 
     def prepare(self, parameters: Parameters | str | None = None, **options: Any) -> Program:
         """Plans, and makes keys for, what `predict` and its like do in this process; options are those of
@@ -188,7 +190,7 @@ class _Estimator:
         batch = min(1 << (max(rows, 1) - 1).bit_length(), room)
         return alone if batch <= 1 else self.compile(alone.context.params, batch=batch).program
 
-    def scores_in_clear(self, x: npt.ArrayLike) -> Array:
+    def scores_in_clear(self, x: Any) -> Array:
         """Results (k, outputs) of the same layers without encryption."""
         return np.asarray(self.model(self.rule.encode(x)))
 
@@ -209,17 +211,17 @@ class EncryptedClassifier(_Estimator):
     def classes_(self) -> npt.NDArray[Any]:
         return np.asarray(self.rule.classes)
 
-    def predict(self, x: npt.ArrayLike) -> npt.NDArray[Any]:
+    def predict(self, x: Any) -> npt.NDArray[Any]:
         """Classes of rows: encrypted, evaluated and decrypted in this process."""
         client, result = self.evaluate(x)
         return client.predict(result)
 
-    def decision_function(self, x: npt.ArrayLike) -> Array:
+    def decision_function(self, x: Any) -> Array:
         """Scores of rows, as `predict`."""
         client, result = self.evaluate(x)
         return client.decision_function(result)
 
-    def predict_proba(self, x: npt.ArrayLike) -> Array:
+    def predict_proba(self, x: Any) -> Array:
         """Probabilities of rows, as `predict`.
 
         Raises:
@@ -232,7 +234,7 @@ class EncryptedClassifier(_Estimator):
 class EncryptedRegressor(_Estimator):
     """A regression."""
 
-    def predict(self, x: npt.ArrayLike) -> Array:
+    def predict(self, x: Any) -> Array:
         """Values of rows: encrypted, evaluated and decrypted in this process."""
         client, result = self.evaluate(x)
         return client.predict(result)
@@ -241,7 +243,7 @@ class EncryptedRegressor(_Estimator):
 class EncryptedTransformer(_Estimator):
     """A transformation, as a scaler or a projection."""
 
-    def transform(self, x: npt.ArrayLike) -> Array:
+    def transform(self, x: Any) -> Array:
         """Transformed rows: encrypted, evaluated and decrypted in this process."""
         client, result = self.evaluate(x)
         return client.transform(result)

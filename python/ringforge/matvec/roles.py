@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ringforge import _native
 from ringforge._native import Ciphertext, Matvec, Metadata, SecretKey
-from ringforge.arrays import real_numbers
+from ringforge.arrays import rows_in_order
 from ringforge.bundles import Label, Role, Wanted, load_ciphertexts, save_ciphertexts, wanted_label, warn_unlabelled
 from ringforge.ckks import flood_deviation
 from ringforge.devices import ClearVector, Device, Handle, KeySet, Report, open_device
@@ -246,14 +246,16 @@ class Client(Secret):
     def encrypt(self, x: npt.ArrayLike, threads: int = 1) -> EncryptedVectors:
         """Encrypts one vector (n,) or rows of a matrix (k, n); k beyond the batch makes further groups.
 
+        Columns of data frames are put in order where the program has names of features.
+
         Raises:
-            ShapeError: wrong length. ringforge.ValueError: complex numbers, text, NaN, infinity, or |x| above the
-            program's bound.
+            MismatchError: a data frame with other columns than the program's. ShapeError: wrong length.
+            ringforge.ValueError: complex numbers, text, NaN, infinity, or |x| above the program's bound.
         """
-        rows = np.atleast_2d(real_numbers(x, "inputs"))
         p = self.program
+        rows = rows_in_order(x, p.features, "inputs")
         if rows.ndim != 2 or rows.shape[1] != p.inputs or rows.shape[0] == 0:
-            raise ShapeError(f"inputs must have length {p.inputs}; got an array of shape {np.shape(x)}")
+            raise ShapeError(f"inputs must have length {p.inputs}; got an array of shape {rows.shape}")
         if not np.isfinite(rows).all():
             raise RingforgeValueError("inputs must be finite numbers: found NaN or infinity")
         if np.abs(rows).max() > p.input_bound:

@@ -9,6 +9,7 @@ no weights.
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,11 +17,12 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, ValidationError
 
-from ringforge.arrays import real_numbers
-from ringforge.errors import FormatError, MismatchError, ParameterError, ShapeError
+from ringforge import frames
+from ringforge.arrays import real_numbers, rows_in_order
+from ringforge.errors import FormatError, MismatchError, NamesWarning, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.files import first_line, writing
-from ringforge.matvec.program import Program
+from ringforge.matvec.program import FeatureNames, Program
 from ringforge.programs import Frozen, first_problem
 
 Array = npt.NDArray[np.float64]
@@ -49,6 +51,8 @@ class Rule(Frozen):
         low, high: ranges of inputs, one number each or one for each feature; they are mapped to -1 ... 1 before
             encryption. None: inputs are encrypted as they are.
         program: digest of the program that the rule goes with; empty when it is not bound to one.
+        features: names of the inputs' columns, in order; None where the model was made without.
+        one_column: values of a single output come as (k, 1), as a regression gives them that was fitted so.
     """
 
     format: Literal["ringforge-matvec-rule"] = "ringforge-matvec-rule"
@@ -61,6 +65,8 @@ class Rule(Frozen):
     low: Annotated[list[float], Field(min_length=1, max_length=MAX_COUNT)] | None = None
     high: Annotated[list[float], Field(min_length=1, max_length=MAX_COUNT)] | None = None
     program: Annotated[str, Field(max_length=128)] = ""
+    features: FeatureNames | None = None
+    one_column: StrictBool | None = None
 
     @classmethod
     def of(cls, **fields: Any) -> Rule:
@@ -97,6 +103,10 @@ class Rule(Frozen):
                 raise FormatError(f"ranges of {len(self.low)} and {len(self.high)} numbers for {self.inputs} features")
             if (np.array(self.low) > np.array(self.high)).any():
                 raise FormatError("a range ends below its beginning")
+        if self.features is not None and len(self.features) != self.inputs:
+            raise FormatError(f"{len(self.features)} names for {self.inputs} features; one name for each is needed")
+        if self.one_column and (self.kind != "values" or self.outputs != 1):
+            raise FormatError("one column of values is what a regression with one output gives, and no other model")
 
     @property
     def binary(self) -> bool:
@@ -112,14 +122,35 @@ class Rule(Frozen):
         half = high / 2 - low / 2  # without a difference beyond doubles
         return np.broadcast_to(low + half, (self.inputs,)), np.broadcast_to(np.where(half > 0, half, 1.0), self.inputs)
 
-    def encode(self, x: npt.ArrayLike) -> Array:
-        """Rows of features (k, n) or one row as what is encrypted: each range becomes -1 ... 1.
+    def rows(self, x: npt.ArrayLike) -> Array:
+        """Return rows of features (k, n), in the model's order.
+
+        Columns of data frames, files with a header and the entries of a pandas Series are put in order by their names
+        where the model has names too; else they are taken as they come, with a warning, as scikit-learn does.
 
         Raises:
-            ShapeError: another number of features. ringforge.ValueError: no finite real numbers, or one outside
-            of its range; the message names the feature, never the value.
+            MismatchError: other columns than the model's. ShapeError: another number of features.
+            ringforge.ValueError: no real numbers; of data frames the message names the column.
         """
-        rows = np.atleast_2d(real_numbers(x, "features"))
+        names = frames.column_names(x)
+        if (names is None) != (self.features is None):
+            have, lacks = ("the model", "the data") if names is None else ("the data", "the model")
+            warnings.warn(
+                f"{have} has names of features and {lacks} has none, so that columns are taken in the order in which "
+                "they come: fit the model and predict with data frames to have them put in order",
+                NamesWarning,
+                stacklevel=3,
+            )
+        return rows_in_order(x, self.features, "features")
+
+    def encode(self, x: npt.ArrayLike) -> Array:
+        """Return rows of features (k, n), or one row, as what is encrypted: each range becomes -1 ... 1.
+
+        Raises:
+            MismatchError, ShapeError: other features, as `rows`. ringforge.ValueError: no finite real numbers, or one
+            outside of its range; the message names the feature, never the value.
+        """
+        rows = self.rows(x)
         if rows.ndim != 2 or rows.shape[1] != self.inputs or not len(rows):
             raise ShapeError(f"rows of {self.inputs} features are needed, not an array of shape {rows.shape}")
         if not np.isfinite(rows).all():
@@ -130,8 +161,9 @@ class Rule(Frozen):
         scaled = (rows - middle) / half
         beyond = np.flatnonzero((np.abs(scaled) > 1 + 1e-9).any(axis=0))
         if len(beyond):
+            name = f"feature {beyond[0]}" if self.features is None else f'feature "{self.features[beyond[0]][:40]}"'
             raise RingforgeValueError(
-                f"feature {beyond[0]} has a value outside of its range, and so have {len(beyond) - 1} further features:"
+                f"{name} has a value outside of its range, and so have {len(beyond) - 1} further features:"
                 " clip the data, or ask for a model with wider ranges: from_sklearn(..., input_range=...)"
             )
         return np.clip(scaled, -1.0, 1.0)
@@ -147,9 +179,12 @@ class Rule(Frozen):
     # ---- after decryption ----
 
     def scores(self, results: npt.ArrayLike) -> Array:
-        """Decrypted results in scikit-learn's shape: (k,) for a single score or value, else (k, outputs)."""
+        """Decrypted results in scikit-learn's shape: (k,) for a single score or value, else (k, outputs).
+
+        A regression that was fitted with targets (n, 1) gives (k, 1) where scikit-learn's does.
+        """
         rows = self._results(results)
-        return rows[:, 0] if self.outputs == 1 and self.kind != "features" else rows
+        return rows[:, 0] if self.outputs == 1 and self.kind != "features" and not self.one_column else rows
 
     def labels(self, results: npt.ArrayLike) -> npt.NDArray[Any]:
         """The class of each row; of equal scores the first, of a single score 0 the first class.
@@ -224,6 +259,11 @@ class Rule(Frozen):
             )
         if self.low is not None and program.input_bound < 1:
             raise MismatchError(f"the rule's inputs reach 1, the program takes them up to {program.input_bound:g}")
+        if self.features is not None and program.features is not None and self.features != program.features:
+            raise MismatchError(
+                "the rule and the program have different names of features, or in another order: get both from the "
+                "same source"
+            )
         if self.program and self.program != program.digest:
             raise MismatchError(
                 f"this rule goes with another program (digest {self.program[:8]}, this one has {program.digest[:8]}): "
@@ -269,11 +309,26 @@ def _logistic(s: Array) -> Array:
     return part
 
 
-def input_range(x: npt.ArrayLike, margin: float = 0.5) -> tuple[Array, Array]:
-    """Ranges of features from sample rows, each widened on both sides by `margin` times its length.
+class InputRange(tuple[Array, Array]):
+    """Ranges of features, (low, high), with the names of the columns that they were measured on.
+
+    Attributes:
+        names: of the columns of a data frame, else None.
+    """
+
+    names: tuple[str, ...] | None
+
+    def __new__(cls, ends: tuple[Array, Array], names: tuple[str, ...] | None = None) -> InputRange:
+        made = super().__new__(cls, ends)
+        made.names = names
+        return made
+
+
+def input_range(x: npt.ArrayLike, margin: float = 0.5) -> InputRange:
+    """Return ranges of features from sample rows, each widened on both sides by `margin` times its length.
 
     What is made of it is public: clients learn the ranges. Promised ranges (pixels are 0 ... 16) say nothing of
-    samples.
+    samples. Of a data frame the names of columns go with them, so that `from_sklearn` puts them in order.
 
     Raises:
         ShapeError: not rows. ringforge.ValueError: not finite, or a negative margin.
@@ -285,4 +340,4 @@ def input_range(x: npt.ArrayLike, margin: float = 0.5) -> tuple[Array, Array]:
         raise RingforgeValueError("samples must be finite, and margin a number of at least 0")
     low, high = rows.min(axis=0), rows.max(axis=0)
     wider = margin * (high - low)
-    return low - wider, high + wider
+    return InputRange((low - wider, high + wider), frames.column_names(x))

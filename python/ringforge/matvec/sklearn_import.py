@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ringforge import frames
 from ringforge.arrays import real_numbers
 from ringforge.errors import ParameterError, ShapeError, UnsupportedModelError
 from ringforge.errors import ValueError as RingforgeValueError
@@ -22,7 +23,7 @@ from ringforge.matvec.approximations import Approximation
 from ringforge.matvec.estimators import Estimator, estimator
 from ringforge.matvec.model import Square
 from ringforge.matvec.polynomial import Polynomial
-from ringforge.matvec.rule import Link, Rule
+from ringforge.matvec.rule import InputRange, Link, Rule
 
 Array = npt.NDArray[np.float64]
 Activation = Approximation | Polynomial | Square
@@ -57,7 +58,8 @@ def from_sklearn(fitted: Any, *, activation: Activation | None = None, input_ran
             `matvec.approximations.relu(degree, interval)`.
         input_range: (low, high), numbers or one for each feature, that inputs lie in: `matvec.input_range(samples)`.
             Public. They are mapped to -1 ... 1, which keeps bounds and errors small where features differ in size.
-            Without it, inputs are encrypted as they are, up to the program's bound of inputs.
+            Without it, inputs are encrypted as they are, up to the program's bound of inputs. Ends with names (ranges
+            measured on a data frame, a pandas Series such as `frame.min()`) are put in the order of the model's.
 
     Returns:
         an EncryptedClassifier, EncryptedRegressor or EncryptedTransformer.
@@ -74,7 +76,8 @@ def from_sklearn(fitted: Any, *, activation: Activation | None = None, input_ran
         )
     model = Builder(Polynomial)
     inputs = _inputs(steps[0])
-    low, high = _range(input_range, inputs)
+    features = _feature_names(fitted, steps[0], inputs)
+    low, high = _range(input_range, inputs, features)
     start = Affine.identity(0, (inputs,))
     if low is not None and high is not None:
         half = (high - low) / 2
@@ -102,6 +105,8 @@ def from_sklearn(fitted: Any, *, activation: Activation | None = None, input_ran
         outputs=layers.outputs,
         low=None if low is None else _short(low),
         high=None if high is None else _short(high),
+        features=features,
+        one_column=_one_column(steps[-1], kind["kind"], layers.outputs),
         **kind,
     )
     return estimator(layers, rule)
@@ -155,6 +160,19 @@ def _inputs(step: Any) -> int:
     return int(_fitted(step, "n_features_in_"))
 
 
+def _feature_names(fitted: Any, first: Any, inputs: int) -> list[str] | None:
+    """The names of the columns that a model was fitted with, or None."""
+    found = getattr(fitted, "feature_names_in_", None)
+    names = getattr(first, "feature_names_in_", None) if found is None else found
+    return None if names is None or len(names) != inputs else [str(n) for n in names]
+
+
+def _one_column(step: Any, kind: str, outputs: int) -> bool | None:
+    """True where predictions of a single target are a column (k, 1), as those of scikit-learn then are."""
+    flat = kind != "values" or outputs != 1 or getattr(step, "_predict_1d", False)
+    return None if flat or np.ndim(getattr(step, "coef_", 0)) != 2 else True
+
+
 def _coefficients(step: Any) -> tuple[Array, Array]:
     """Weights (outputs, inputs) and intercepts (outputs,)."""
     weights = np.atleast_2d(_array(step, "coef_"))
@@ -162,11 +180,12 @@ def _coefficients(step: Any) -> tuple[Array, Array]:
     return weights, intercept
 
 
-def _range(given: Range | None, inputs: int) -> tuple[Array, Array] | tuple[None, None]:
+def _range(given: Range | None, inputs: int, features: Sequence[str] | None) -> tuple[Array, Array] | tuple[None, None]:
     if given is None:
         return None, None
+    names = given.names if isinstance(given, InputRange) else None
     try:
-        low, high = (real_numbers(end, "input_range") for end in given)
+        low, high = (_end(end, names, features) for end in given)
     except (TypeError, ValueError):
         raise ParameterError("input_range is a pair (low, high), each a number or one for each feature") from None
     if {low.shape, high.shape} - {(), (inputs,)}:
@@ -174,6 +193,15 @@ def _range(given: Range | None, inputs: int) -> tuple[Array, Array] | tuple[None
     if not np.isfinite(low).all() or not np.isfinite(high).all() or (low > high).any():
         raise RingforgeValueError("input_range must be finite, low <= high for each feature")
     return np.broadcast_to(low, (inputs,)), np.broadcast_to(high, (inputs,))
+
+
+def _end(end: Any, names: Sequence[Any] | None, features: Sequence[str] | None) -> Array:
+    """One end of ranges, in the order of the features where it has names."""
+    known = frames.column_names(end) if names is None else names
+    numbers = real_numbers(end, "ends of input_range")
+    if numbers.ndim == 2 and len(numbers) == 1:
+        numbers = numbers[0]  # of data frames of one row, as polars gives them
+    return numbers if known is None or features is None else numbers[frames.order(known, features, "input_range")]
 
 
 def _short(a: Array) -> list[float]:
