@@ -33,6 +33,7 @@ __all__ = [
     "PrecisionWarning",
     "ScaleError",
     "ShapeError",
+    "SizeWarning",
     "StorageError",
     "TooManyMessagesError",
     "UnidentifiedWarning",
@@ -51,6 +52,10 @@ class NamesWarning(UserWarning):
 
 class UnidentifiedWarning(UserWarning):
     """A file does not say what it holds, so that nothing of it can be checked."""
+
+
+class SizeWarning(UserWarning):
+    """Something takes very much memory before it is made; the message says how much, and the remedy."""
 
 
 class UnsupportedModelError(Error):

@@ -39,6 +39,27 @@ def explained(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> E
     return TypeError(f"{name}: {problem}")
 
 
+def whole(value: Any, what: str, least: int = 0, most: int | None = None) -> int:
+    """Return a whole number that a caller gives as an option, not one of the data.
+
+    Args:
+        value: an int, one of numpy's, or whatever else is an index.
+        what: the option, for the message.
+        least, most: the range; None: no end.
+
+    Raises:
+        ParameterError: it is no whole number, or outside the range.
+    """
+    if isinstance(value, np.ndarray) or not _is_whole(value):
+        raise ParameterError(f"{what} is {_described(value)}: a whole number is needed")
+    number = operator.index(value)
+    if number < least or (most is not None and number > most):
+        raise ParameterError(
+            f"{what} is {number}: {f'{least} to {most}' if most is not None else f'{least} or more'} is needed"
+        )
+    return number
+
+
 def _name(function: Any) -> str:
     """Return the function's name as users know it: a class for its constructor."""
     qualified = str(getattr(function, "__qualname__", function.__name__))

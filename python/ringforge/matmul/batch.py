@@ -45,6 +45,7 @@ from ringforge.arrays import complex_numbers
 from ringforge.devices import Device, Handle, KeySet, Progress, Report, open_device
 from ringforge.errors import ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.hidden import HiddenWhole
 from ringforge.matmul.batch_kernels import Lines, lines_of, native_lines
 from ringforge.matmul.batch_shards import BatchKernel
 
@@ -71,9 +72,11 @@ class BatchKeys:
         return int(self.galois.bytes) + int(self.relin.bytes)
 
 
-@dataclass(frozen=True)
-class EncryptedMatrices:
+@dataclass(frozen=True, eq=False)
+class EncryptedMatrices(HiddenWhole):
     """`count` encrypted matrices of rows x cols, padded with zeros to d x d and to a full batch."""
+
+    revealed_by = "BatchProduct.decrypt gives the matrices to whoever has the key"
 
     batch: MatrixBatch
     count: int

@@ -37,8 +37,6 @@ class EncryptedArray(EncryptedValue):
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
-    #: numpy's arrays leave operators with these to them.
-    __array_ufunc__ = None
 
     def __len__(self) -> int:
         if not self.shape:
