@@ -87,7 +87,7 @@ class NotAnArray(Hidden):
 
     def __array_ufunc__(self, *given: Any, **kwargs: Any) -> Any:
         if given[:2] == (np.add, "reduce"):
-            return _sum(*given[2:], **kwargs)
+            return _sum(*given[2:], **{"axis": 0, **kwargs})
         return super().__array_ufunc__(*given, **kwargs)
 
     def __array_function__(self, *given: Any, **_: Any) -> Any:
@@ -166,6 +166,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
 _ARITHMETIC = ("add", "sub", "mul", "truediv")
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _OPERATORS: dict[str, dict[str, tuple[str, ...]]] = {
+    "numpy.ma": {"MaskedArray": _ARITHMETIC},
     "pandas": {"DataFrame": ("matmul",), "Series": ("matmul",)},
     "polars": {
         "DataFrame": (*_ARITHMETIC, *_COMPARISONS),
