@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "ringforge/error.hpp"
 #include "ringforge/oprf.hpp"
 #include "ringforge/record.hpp"
 #include "support.hpp"
@@ -49,6 +50,28 @@ int in_child(const F& f) {
   int status = 0;
   ::waitpid(child, &status, 0);
   return status;
+}
+
+TEST(Threads, AnInterruptionEndsTheLoopsOfItsThread) {
+  set_interruption([] { throw Error("stop"); });
+  // Threads that have not been asked before are asked at their first loop.
+  for (const unsigned threads : {1U, 3U}) {
+    std::atomic<int> ran{0};
+    bool ended = false;
+    std::jthread([&] {
+      try {
+        parallel_for(threads, 1000, [&](std::size_t) { ++ran; });
+      } catch (const Error&) {
+        ended = true;
+      }
+    }).join();
+    EXPECT_TRUE(ended);
+    EXPECT_LT(ran, 1000);
+  }
+  set_interruption(nullptr);
+  std::atomic<int> ran{0};
+  std::jthread([&] { parallel_for(3, 1000, [&](std::size_t) { ++ran; }); }).join();
+  EXPECT_EQ(ran, 1000);
 }
 
 TEST(Threads, ACallerDoesNotWaitForTheLoopOfAnother) {

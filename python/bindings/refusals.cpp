@@ -125,7 +125,7 @@ void look_for_signals() {
 
 void bind_refusals(nb::module_& m) {
   m.def(
-      "on_refusal", [](nb::object function) { explain = function.release().ptr(); }, "function"_a,
+      "on_refusal", [](nb::callable function) { explain = function.release().ptr(); }, "function"_a,
       "Has this function make the exception for arguments that another one does not take: it is given the function, "
       "a tuple and a dict of its arguments.");
   visit(m);
