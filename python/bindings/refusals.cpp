@@ -4,8 +4,8 @@
 // Says in words of our own which argument a function of this module does not take.
 //
 // nanobind calls a function through a pointer in its object (vectorcall), and lists C++ signatures where no overload
-// fits. A stand-in behind that pointer calls the original and, in this one case, has Python write another message. Calls
-// that succeed pay for one more jump.
+// fits. A stand-in behind that pointer calls the original and, in this one case, has Python write another message.
+// Calls that succeed pay for one more jump.
 #include <array>
 #include <cstring>
 #include <string>
@@ -100,8 +100,7 @@ void visit(nb::handle scope) {
     const nb::handle found = value;
     if (is_function(found.ptr())) {
       stand_in_for(found.ptr());
-    } else if (PyModule_Check(found.ptr()) ||
-               (PyType_Check(found.ptr()) && nb::type_check(found))) {
+    } else if (PyModule_Check(found.ptr()) || (PyType_Check(found.ptr()) && nb::type_check(found))) {
       visit(found);
     } else if (Py_TYPE(found.ptr()) == &PyStaticMethod_Type) {
       const nb::object inner = found.attr("__func__");
