@@ -115,3 +115,13 @@ def test_a_ciphertext_is_found_by_identity() -> None:
     x = _make("ckks")
     assert x in [x]
     assert {x: 1}[x] == 1
+
+
+def test_without_entries_batches_of_matrices_are_empty() -> None:
+    s = ckks.Session("set-a")
+    product = BatchProduct(s.context, 2)
+    keys = product.make_keys(s.client, s.secret_key)
+    none, thin = (product.encrypt(s.client, s.secret_key, np.zeros(shape)) for shape in ((0, 2, 2), (1, 2, 0)))
+    result, _ = product.multiply(none, none, keys)
+    assert product.decrypt(s.client, s.secret_key, result).shape == (0, 2, 2)
+    assert product.decrypt(s.client, s.secret_key, thin).shape == (1, 2, 0)
