@@ -96,8 +96,8 @@ bool is_function(PyObject* found) {
 
 /// All functions in a module or a type, and in those in it.
 void visit(nb::handle scope) {
-  for (const auto& [key, value] : nb::dict(nb::module_::import_("builtins").attr("dict")(scope.attr("__dict__")))) {
-    const nb::handle found = value;
+  const auto parts = nb::cast<nb::dict>(nb::module_::import_("builtins").attr("dict")(scope.attr("__dict__")));
+  for (const auto& [name, found] : parts) {
     if (is_function(found.ptr())) {
       stand_in_for(found.ptr());
     } else if (PyModule_Check(found.ptr()) || (PyType_Check(found.ptr()) && nb::type_check(found))) {

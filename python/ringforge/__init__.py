@@ -43,7 +43,7 @@ from ringforge.errors import (
 
 secrecy.guard(_native)
 hidden.guard(_native)
-getattr(_native, "on_refusal", print)(refusals.explained)
+_native.on_refusal(refusals.explained)
 
 if TYPE_CHECKING:
     from ringforge import (

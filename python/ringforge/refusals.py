@@ -8,6 +8,8 @@ secret.
 
 from __future__ import annotations
 
+import math
+import numbers
 import operator
 import re
 from collections.abc import Iterable
@@ -58,6 +60,20 @@ def whole(value: Any, what: str, least: int = 0, most: int | None = None) -> int
             f"{what} is {number}: {f'{least} to {most}' if most is not None else f'{least} or more'} is needed"
         )
     return number
+
+
+def positive(value: Any, what: str) -> float:
+    """Return a number above 0 that a caller gives as an option, not one of the data.
+
+    Raises:
+        ParameterError: it is no number, not positive, or not finite.
+    """
+    if not isinstance(value, numbers.Real):
+        raise ParameterError(f"{what} is {_described(value)}: a number above 0 is needed")
+    found = float(value)
+    if not 0 < found < math.inf:
+        raise ParameterError(f"{what} must be positive and finite, not {value}")
+    return found
 
 
 def _name(function: Any) -> str:
@@ -158,7 +174,9 @@ def _lacks(value: Any, annotation: str) -> str:
     """Return what is needed where a value is not of an annotated kind; empty where it is, or where nobody can tell."""
     wanted, optional = _without_none(annotation)
     if value is None:
-        return "" if optional or wanted in ("object", "None") else _phrase(wanted)
+        if optional or wanted in ("object", "None"):
+            return ""
+        return _array_lacks(value, wanted) if wanted.startswith(("ndarray", "numpy")) else _phrase(wanted)
     if wanted == "int":
         return "" if _is_whole(value) else _phrase(wanted)
     if wanted == "float":
@@ -216,7 +234,7 @@ def _out_of_range(value: Any, annotation: str) -> str:
         return ""
     number = operator.index(value)
     if number < 0:
-        return "is negative, or below what it may be: a whole number from 0 on is needed"
+        return "is negative: a whole number from 0 on is needed"
     if number >= 1 << 31:
         return f"is a number of {number.bit_length()} bits, which is above the largest that it may be"
     return ""

@@ -185,6 +185,8 @@ class Session(Secret):
         Raises:
             LevelError: operands of different limbs.
         """
+        if not (isinstance(a, Ciphertext) and isinstance(b, Ciphertext)):
+            raise TypeError(f"{type(a).__name__} and {type(b).__name__} cannot be multiplied: take two ciphertexts")
         rules, limbs = self.context.rules, a.limbs
         to = rules.fewest_limbs(rules.multiplied(a.noise, b.noise, limbs), limbs, loss)
         return self.evaluator.multiply(a, b, self.relin_key, limbs - to)

@@ -35,6 +35,7 @@ from ringforge.matmul.operands import (
 )
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.matmul.steps import Step, explain_steps
+from ringforge.refusals import positive
 from ringforge.shown import ShownGroup
 
 Indices = npt.NDArray[np.int64]
@@ -235,8 +236,7 @@ class EncryptedMatrix(NotAnArray):
         a, b = (self.as_row() if self.ndim == 1 else self), other
         if a.cols != b.rows:
             raise _unchained(self.shape, other.shape)
-        if bound is not None and not (bound > 0 and math.isfinite(bound)):
-            raise ParameterError(f"bound must be positive and finite, not {bound}")
+        bound = None if bound is None else positive(bound, "bound")
         arguments = {} if bound is None else {"bound": bound}
         if (a.source is not None and b.cols == 1) or (b.source is not None and a.rows == 1):
             # X.T @ r is the transpose of r @ X: nothing of X moves.

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -30,7 +29,7 @@ from ringforge.cli.console import size_text
 from ringforge.devices import Device, Handle, KeySet, Report
 from ringforge.devices.cpu import counted
 from ringforge.devices.sharding import ShardedDevice
-from ringforge.errors import LevelError, MissingKeyError, ParameterError, ShapeError, SizeWarning
+from ringforge.errors import LevelError, MissingKeyError, ShapeError, SizeWarning
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matmul import planner
 from ringforge.matmul.cost import ProductCost
@@ -46,7 +45,7 @@ from ringforge.matmul.scratch import Scratch, loaded
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.matmul.steps import Step
 from ringforge.matmul.store import Store
-from ringforge.refusals import whole
+from ringforge.refusals import positive, whole
 from ringforge.secrecy import Secret
 
 
@@ -240,8 +239,7 @@ def encrypt_tiles(
     a = values.reshape(len(values), -1)
     if not np.isfinite(a).all():
         raise RingforgeValueError("a matrix with NaN or infinity cannot be encrypted")
-    if not (bound > 0 and math.isfinite(bound)):
-        raise ParameterError(f"the bound must be positive and finite, not {bound}")
+    bound = positive(bound, "the bound")
     largest = float(np.abs(a).max())
     if largest > bound:
         # The entry itself is secret: it is not named.
