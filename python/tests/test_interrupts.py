@@ -2,7 +2,7 @@
 # Copyright 2026 The Ringforge authors
 """Ctrl-C, and a notebook's stop button, end long native work: in a child process, by a real signal.
 
-Each child makes one native call that would take many minutes, and is sent SIGINT in the middle of it. A child that nothing
+Each child makes one native call that would take many minutes, and is sent SIGINT in the middle. A child that nothing
 ends is killed after a time that is far below its work's, and far above what it takes to look for a signal.
 """
 
@@ -27,7 +27,7 @@ def run():
 from ringforge import ckks
 s = ckks.Session("set-b")
 s.add_rotation_keys([1])
-x = s.encrypt([0.5], bound=2.0**-30)
+x = s.encrypt([0.5])
 def run():
     return s.evaluator.replicate(x, [1] * 1_000_000, s.galois_keys)
 """,
