@@ -106,10 +106,10 @@ def _by_operator(self: Any, *given: Any, **options: Any) -> Any:
         raise TypeError(f"{refused} with {next(iter(options))}=: leave it away")
     operator = _OPERATORS[name]
     first, *rest = inputs
-    if not rest or hasattr(first, "revealed_by"):
-        found = getattr(first, f"__{operator}__", None)
-        result = NotImplemented if found is None else found(*rest)
-    else:
+    result = NotImplemented
+    if hasattr(first, "revealed_by") and hasattr(first, f"__{operator}__"):
+        result = getattr(first, f"__{operator}__")(*rest)
+    if result is NotImplemented and rest and hasattr(rest[0], "revealed_by"):
         found = getattr(rest[0], f"__{_TURNED.get(operator, 'r' + operator)}__", None)
         result = NotImplemented if found is None else found(first)
     if result is NotImplemented:

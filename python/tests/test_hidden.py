@@ -78,6 +78,7 @@ COMPARISONS = """
     np.ones(2) == x
     np.equal(x, 1)
     np.add(x, 1)
+    np.add(x, np.ones(2))
     np.ones(2) + x
     [y == x for y in [1.0]]
 """
