@@ -34,6 +34,7 @@ __all__ = [
     "PrecisionWarning",
     "ScaleError",
     "ShapeError",
+    "SizeWarning",
     "StorageError",
     "TooManyMessagesError",
     "UnidentifiedWarning",
@@ -56,6 +57,10 @@ class IntervalWarning(PrecisionWarning):
 
 class UnidentifiedWarning(UserWarning):
     """A file does not say what it holds, so that nothing of it can be checked."""
+
+
+class SizeWarning(UserWarning):
+    """Something takes very much memory before it is made; the message says how much, and the remedy."""
 
 
 class UnsupportedModelError(Error):

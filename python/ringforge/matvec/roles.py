@@ -40,6 +40,7 @@ from ringforge.errors import (
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.evaluation_keys import ProgramKeys
 from ringforge.files import load_npy, naming, writing
+from ringforge.hidden import HiddenWhole
 from ringforge.matvec.compiler import step_names
 from ringforge.matvec.kernels import MatvecKernel, MatvecOperands
 from ringforge.matvec.model import Linear, Model, Square, as_sequential
@@ -74,11 +75,13 @@ class EvaluationKeys(ProgramKeys):
         Raises:
             FormatError, MismatchError: the file is damaged, or for other parameters.
         """
-        return cls.collected(program, []) if program.backend == "clear" else super().load(path, program, threads, progress)
+        return (
+            cls.collected(program, []) if program.backend == "clear" else super().load(path, program, threads, progress)
+        )
 
 
-@dataclass(frozen=True)
-class EncryptedVectors:
+@dataclass(frozen=True, eq=False)
+class EncryptedVectors(HiddenWhole):
     """Encrypted vectors on their way: for each group of up to `batch` vectors, a ciphertext per block.
 
     Args:
@@ -88,6 +91,8 @@ class EncryptedVectors:
         program: digest of the program, or empty where that is not known.
         agreed: the program itself, where it is known.
     """
+
+    revealed_by = "Client.decrypt gives the numbers to whoever has the key"
 
     groups: list[list[Item]]
     count: int | None = None
@@ -253,7 +258,9 @@ class Client(Secret):
         """The keys the program needs, each for the level it is used at."""
         if self._clear:
             return EvaluationKeys.collected(self.program, [])
-        return EvaluationKeys.collected(self.program, make_keys(self._client, self._secret, self.program, threads, progress))
+        return EvaluationKeys.collected(
+            self.program, make_keys(self._client, self._secret, self.program, threads, progress)
+        )
 
     def save_evaluation_keys(self, path: File, threads: int = 1, progress: Progress | None = None) -> int:
         """Make and write the evaluation keys one by one, so that memory holds a single one; return bytes.
