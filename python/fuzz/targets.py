@@ -181,7 +181,7 @@ def _saved(array: np.ndarray[Any, Any]) -> bytes:
     return out.getvalue()
 
 
-@target("files.load_npy", "files.load_vectors", "matmul.cli._load", seeds=_npy)
+@target("files.load_npy", "files.load_table", "matmul.cli._load", seeds=_npy)
 def npy_array(data: bytes) -> None:
     path = stored("a.npy", data)
     for read in (files.load_vectors, model_files.load_model):
@@ -190,8 +190,8 @@ def npy_array(data: bytes) -> None:
 
 
 @target(
-    "files.load_vectors",
-    "delimited.read_matrix",
+    "files.load_table",
+    "delimited.read_table",
     "delimited._fast",
     "delimited.read_columns",
     "delimited.header",

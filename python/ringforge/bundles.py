@@ -25,6 +25,7 @@ from ringforge.errors import FormatError, MismatchError, UnidentifiedWarning
 from ringforge.files import writing
 from ringforge.parties import read_ciphertexts
 from ringforge.programs import Frozen, first_problem
+from ringforge.unique import once_each
 
 #: Most bytes of a label's text.
 MAX_LABEL = 4096
@@ -152,10 +153,10 @@ def _old_text(f: IO[bytes]) -> bytes:
 
 def _parsed(text: bytes) -> Label:
     try:
-        return Label.model_validate(json.loads(text))
+        return Label.model_validate(json.loads(text, object_pairs_hook=once_each))
     except ValidationError as e:
         raise FormatError(f"the label is not one of ours: {first_problem(e)}") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as e:
+    except (ValueError, RecursionError) as e:
         raise FormatError(f"the label is not one of ours: {e}") from None
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ringforge._native import Parameters
 from ringforge.errors import FormatError
 from ringforge.files import first_line
+from ringforge.unique import once_each
 
 #: Bytes of a program file.
 MAX_FILE = 1 << 22
@@ -68,7 +69,7 @@ def read_program(kind: type[Kind], path: str | Path) -> Kind:
     if path.stat().st_size > MAX_FILE:
         raise FormatError(f"{path.name} has {path.stat().st_size} bytes; a program has at most {MAX_FILE}")
     try:
-        return kind.model_validate(json.loads(path.read_bytes()))
+        return kind.model_validate(json.loads(path.read_bytes(), object_pairs_hook=once_each))
     except ValidationError as e:
         raise FormatError(f"{path.name} is not a program: {first_problem(e)}") from None
     except (ValueError, RecursionError) as e:  # numbers of thousands of digits too

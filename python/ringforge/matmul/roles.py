@@ -377,15 +377,19 @@ class Server:
             progress: called with the fraction done.
 
         Raises:
-            ParameterError: an input is missing or unknown. FormatError, LevelError: a parcel is not what the program
-            says. MismatchError: inputs under different keys. ShapeError, ringforge.ValueError: a plain input is
-            not as declared.
+            ParameterError: an input is missing, unknown, or there twice. FormatError, LevelError: a parcel is not what
+            the program says. MismatchError: inputs under different keys. ShapeError, ringforge.ValueError: a plain
+            input is not as declared.
         """
         given: dict[str, EncryptedMatrix | PlainMatrix] = {}
         for parcel in inputs:
             parcel.check(self.program)
+            if parcel.name in given:
+                raise ParameterError(f"input {parcel.name} is given twice: give each input once")
             given[parcel.name] = self._matrix(parcel)
         for name, values in (plain or {}).items():
+            if name in given:
+                raise ParameterError(f"input {name} is given twice, encrypted and plain: give each input once")
             given[name] = self._plain(name, values)
         missing = [x.name for x in self.program.inputs if x.name not in given]
         if missing:

@@ -9,7 +9,6 @@ no weights.
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,12 +18,13 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, Valid
 
 from ringforge import frames
 from ringforge.arrays import real_numbers, rows_in_order
-from ringforge.errors import FormatError, MismatchError, NamesWarning, ParameterError, ShapeError
+from ringforge.errors import FormatError, MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.files import first_line, writing
 from ringforge.matvec import decisions
 from ringforge.matvec.program import FeatureNames, Program
 from ringforge.programs import Frozen, first_problem
+from ringforge.unique import once_each
 
 Array = npt.NDArray[np.float64]
 Label = StrictBool | StrictInt | StrictFloat | Annotated[StrictStr, Field(max_length=1024)]
@@ -151,15 +151,7 @@ class Rule(Frozen):
             MismatchError: other columns than the model's. ShapeError: another number of features.
             ringforge.ValueError: no real numbers; of data frames the message names the column.
         """
-        names = frames.column_names(x)
-        if (names is None) != (self.features is None):
-            have, lacks = ("the model", "the data") if names is None else ("the data", "the model")
-            warnings.warn(
-                f"{have} has names of features and {lacks} has none, so that columns are taken in the order in which "
-                "they come: fit the model and predict with data frames to have them put in order",
-                NamesWarning,
-                stacklevel=3,
-            )
+        frames.warn_of_position(frames.column_names(x) is not None, self.features is not None)
         return rows_in_order(x, self.features, "features")
 
     def encode(self, x: npt.ArrayLike) -> Array:
@@ -190,7 +182,7 @@ class Rule(Frozen):
 
     def decode(self, inputs: npt.ArrayLike) -> Array:
         """Features that `encode` maps to given inputs."""
-        rows = np.asarray(inputs, dtype=np.float64)
+        rows = real_numbers(inputs, "inputs")
         if self.low is None:
             return rows
         middle, half = self._ranges
@@ -339,7 +331,7 @@ class Rule(Frozen):
     def from_json(cls, data: bytes | str, name: str) -> Rule:
         """Parses a rule; `name` is what errors call it."""
         try:
-            rule = cls.model_validate(json.loads(data))
+            rule = cls.model_validate(json.loads(data, object_pairs_hook=once_each))
             rule.check()
         except ValidationError as e:
             raise FormatError(f"{name} is not a rule: {first_problem(e)}") from None

@@ -30,6 +30,7 @@ from ringforge.omr.progress import Progress, reach
 from ringforge.omr.sets import Set
 from ringforge.omr.signal import SignalSecret
 from ringforge.secrecy import Secret
+from ringforge.unique import once_each
 
 if TYPE_CHECKING:
     from ringforge._native import SecretKey
@@ -302,7 +303,7 @@ def _read_head(f: IO[bytes], code: int, what: str, more: tuple[str, ...]) -> tup
     f.seek(0)
     _, parameters, body = io.unseal(_record(f, "head"), code)
     try:
-        head: Any = json.loads(body)
+        head: Any = json.loads(body, object_pairs_hook=once_each)
     except (ValueError, RecursionError):
         head = None
     names = {"set", "insecure", *more}

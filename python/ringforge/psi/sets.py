@@ -20,6 +20,7 @@ from ringforge.psi import cells
 from ringforge.psi.cells import OwnRows, Record, TextRows, Wanted
 from ringforge.psi.info import MAX_ELEMENT
 from ringforge.psi.normalise import canonical, nothing, rule
+from ringforge.unique import RepeatedKeyError, once_each
 
 #: Suffixes of files that hold JSON objects, one a line; and of tables.
 JSON_SUFFIXES = frozenset({".jsonl", ".ndjson"})
@@ -285,7 +286,9 @@ def _json_lines(file: BinaryIO, name: str) -> Iterator[Record]:
 
 def _json_line(line: bytes) -> tuple[str | int, bytes | None]:
     try:
-        value = json.loads(line)
+        value = json.loads(line, object_pairs_hook=once_each)
+    except RepeatedKeyError:
+        raise _LineError('a key is there twice: write "element" and "label" once each') from None
     except (ValueError, RecursionError):
         raise _LineError('no JSON: write {"element": "text"} on each line') from None
     if not isinstance(value, dict) or not {"element"} <= value.keys() <= {"element", "label"}:
