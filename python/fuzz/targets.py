@@ -160,7 +160,7 @@ def onnx_model(data: bytes) -> None:
     "matvec.model_files._load",
     "matvec.model_files._archive",
     seeds=lambda: [
-        written("m.npz", functools.partial(model_files.save_model, m))
+        written("m.npz", functools.partial(model_files.save_model, model=m))
         for m in (*_models(), *matvec_targets.estimators())
     ],
 )
