@@ -148,7 +148,7 @@ def _models() -> list[models.Sequential]:
 @target(
     "matvec.onnx_import._read",
     seeds=lambda: (
-        [written("m.onnx", functools.partial(onnx_import.save_onnx, m)) for m in _models()]
+        [written("m.onnx", functools.partial(onnx_import.save_onnx, model=m)) for m in _models()]
         + [make() for make in matvec_targets.ONNX]
     ),
 )
