@@ -30,7 +30,7 @@ def publish(server: Path, shared: Path) -> None:
         matvec.Linear(rng.normal(size=(4, 16)) * 0.2),
     ]
     model = matvec.Sequential(layers)
-    matvec.save_model(model, server / "model.npz")
+    matvec.save_model(server / "model.npz", model)
     matvec.compile_model(model, batch=4).program.save(shared / "program.json")
 
 

@@ -4,34 +4,104 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ringforge.errors import ShapeError
+from ringforge import frames
+from ringforge.errors import Error, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 
 #: Coefficients modulo one prime: words of 32 bits below 2^31, else of 64.
 Residues = npt.NDArray[np.unsignedinteger[Any]]
 
 
-def real_numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[np.float64]:
-    """An array of doubles.
+#: Kinds of numpy's arrays in words.
+_KINDS = {"U": "text", "S": "bytes", "M": "dates", "m": "durations"}
+
+
+def real_numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
+    """Return an array of doubles from arrays, nested lists, data frames, columns, sparse matrices.
+
+    Args:
+        values: also data frames of pandas, polars and pyarrow (`ringforge.frames`), whose columns stay in their order.
+        what: a plural that errors begin with: "features".
 
     Raises:
-        ringforge.ValueError: complex numbers, text, objects, rows of unequal length.
+        ringforge.ValueError: complex numbers, text, dates, durations, masked or missing entries, objects that are no
+        real numbers, rows of unequal length. Of data frames the message names the column.
     """
+    a = _array(values, what)
+    if a.dtype.kind not in "fiub":
+        kind = _KINDS.get(a.dtype.kind, f"{a.dtype} entries")
+        remedy = ": take real and imaginary parts apart" if a.dtype.kind == "c" else ""
+        raise RingforgeValueError(f"{what} are {kind}; real numbers are needed{remedy}")
+    return a.astype(np.float64)
+
+
+def rows_in_order(values: Any, wanted: Sequence[str] | None, what: str) -> npt.NDArray[np.float64]:
+    """Return rows of doubles (k, n), one row for a vector, with named columns put in the wanted order.
+
+    Where no names are wanted, or the values have none (`frames.column_names`), columns are taken as they come.
+
+    Raises:
+        MismatchError: columns are missing, unexpected or there twice. ringforge.ValueError: as `real_numbers`.
+    """
+    names = frames.column_names(values)
+    place = None if names is None or wanted is None else frames.order(names, wanted)
+    rows = np.atleast_2d(real_numbers(values, what))
+    return rows if place is None else rows[..., place]
+
+
+def complex_numbers(values: Any, what: str) -> npt.NDArray[np.complex128]:
+    """Return an array of complex doubles; arguments and errors as of `real_numbers`, which takes no complex ones."""
+    a = _array(values, what)
+    if a.dtype.kind not in "fiubc":
+        kind = _KINDS.get(a.dtype.kind, f"{a.dtype} entries")
+        raise RingforgeValueError(f"{what} are {kind}; real or complex numbers are needed")
+    return a.astype(np.complex128)
+
+
+def _array(values: Any, what: str) -> npt.NDArray[Any]:
+    """Values as an array of any type but objects."""
+    found = frames.table_numbers(values, what)
+    if found is not None:
+        return found
+    refuse_masked(values, what)
+    if hasattr(values, "toarray") and hasattr(values, "nnz"):
+        values = values.toarray()
     try:
         a = np.asarray(values)
-    except ValueError as e:
-        raise RingforgeValueError(f"{what} are no array of numbers: {e}") from None
-    if a.dtype.kind not in "fiub":
+    except Error:
+        raise
+    except (ValueError, TypeError):
+        raise RingforgeValueError(f"{what} are no array of numbers: give rows of one length, of numbers only") from None
+    return frames.object_numbers(a, what) if a.dtype.kind == "O" else a
+
+
+def refuse_masked(values: Any, what: str) -> None:
+    """Refuse masked arrays, alone or in lists, with masked entries: under the mask stands what nobody meant to give.
+
+    Raises:
+        ringforge.ValueError: there are masked entries; the message counts them.
+    """
+    masked = _masked(values)
+    if masked:
+        entries = "entry" if masked == 1 else "entries"
         raise RingforgeValueError(
-            f"{what} are {a.dtype} entries; real numbers are needed"
-            + (": take real and imaginary parts apart" if a.dtype.kind == "c" else "")
+            f"{what} have {masked} masked {entries}: give them values with .filled(...), or leave them away with "
+            ".compressed()"
         )
-    return a.astype(np.float64)
+
+
+def _masked(values: Any) -> int:
+    if isinstance(values, np.ma.MaskedArray):
+        return int(np.ma.getmaskarray(values).sum())
+    if isinstance(values, list | tuple):
+        return sum(_masked(v) for v in values if isinstance(v, np.ma.MaskedArray | list | tuple))
+    return 0
 
 
 def aligned(shape: tuple[int, ...], modulus: int) -> Residues:

@@ -51,8 +51,8 @@ class Label(Frozen):
     role: Role
     name: Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
     shape: Annotated[tuple[Annotated[int, Field(ge=1, le=1 << 20)], ...], Field(max_length=2)]
-    count: Annotated[int, Field(ge=1, le=1 << 40)] | None = None
-    ciphertexts: Annotated[int, Field(ge=1, le=1 << 40)]
+    count: Annotated[int, Field(ge=0, le=1 << 40)] | None = None
+    ciphertexts: Annotated[int, Field(ge=0, le=1 << 40)]
 
     @property
     def title(self) -> str:

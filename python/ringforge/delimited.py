@@ -22,7 +22,8 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from ringforge.errors import FormatError, ParameterError
+from ringforge.errors import FormatError, NamesWarning, ParameterError
+from ringforge.frames import Named
 
 #: Suffixes of files that are read here.
 SUFFIXES = frozenset({".csv", ".tsv"})
@@ -37,6 +38,7 @@ _SEPARATORS = {"\t": "tab", ";": "semicolon", ",": "comma"}
 _SAMPLE = 20
 
 _BOM = b"\xef\xbb\xbf"
+_WHOLE = re.compile(r"[+-]?[0-9]+\Z")
 _POINT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 _COMMA = re.compile(r"[+-]?(?:[0-9]+,[0-9]*|,[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:(?:,[0-9]{3})+(?:\.[0-9]*)?|(?:\.[0-9]{3})+(?:,[0-9]*)?)\Z")
@@ -47,27 +49,40 @@ _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity|na|n/a|null|none|[?*.-]+)\Z"
 _Row = tuple[int, list[str]]
 
 
-def read_matrix(path: str | Path) -> npt.NDArray[np.float64]:
-    """Numbers of a file, (rows, columns).
+def read_matrix(path: str | Path, *, header: bool | None = None) -> npt.NDArray[np.float64]:
+    """Return the numbers of a file, (rows, columns); arguments and errors as of `read_table`."""
+    return read_table(path, header=header).rows
 
-    The separator is found by the first lines. A first line is a header where no cell has digits without letters or
-    stands for a missing number (?, NA), and not all begin with a digit. Lines before the numbers that begin with # are
-    left out, and empty lines. Numbers have a decimal point, or, where semicolons or tabs separate, a decimal comma in
-    the whole file; signs between thousands are not read, and 1,234 or 1.234 is a number below two.
+
+def read_table(path: str | Path, *, header: bool | None = None) -> Named:
+    """Return the numbers of a file, (rows, columns), with the names in its header.
+
+    The separator is found by the first lines. Lines before the numbers that begin with # are left out, and empty lines.
+    Numbers have a decimal point, or, where semicolons or tabs separate, a decimal comma in the whole file; signs
+    between thousands are not read, and 1,234 or 1.234 is a number below two.
+
+    Args:
+        header: whether the first line names the columns. None: it does where no cell has digits without letters or
+            stands for a missing number (?, NA), and not all begin with a digit; and where its cells are 0, 1, 2, ... in
+            this order, as pandas numbers columns, which a NamesWarning says. Such numbers are no names in the result.
 
     Raises:
         FormatError: no UTF-8, no numbers, rows of several lengths, a cell that is empty, no number, not finite or
-        beyond doubles; the message has line, column and remedy, not the cell. OSError: it cannot be read.
+        beyond doubles; columns of one name, a first column without one (an index), a first line that may be a header as
+        well as a row. The message has line, column and remedy, not the cell. OSError: it cannot be read.
     """
     path = Path(path)
     with path.open("rb") as f:
-        table = _Table.look(f, path.name, comments=True)
-    if table.plain:
-        rows = _fast(path, table)
-        if rows is not None:
-            return rows
-    with path.open("rb") as f:
-        return _numbers(table, f)
+        table = _Table.look(f, path.name, numbers=True, header=header)
+    table.check_names()
+    rows = _fast(path, table) if table.plain else None
+    if rows is None:
+        with path.open("rb") as f:
+            rows = _numbers(table, f)
+    if table.said:
+        warnings.warn(table.said, NamesWarning, stacklevel=2)
+    named = table.names is not None and not _counted(table.names)
+    return Named(table.names if named else None, rows)
 
 
 def read_columns(
@@ -121,7 +136,7 @@ def header(path: str | Path) -> tuple[str, ...] | None:
         FormatError, OSError: as of `read_columns`.
     """
     with Path(path).open("rb") as f:
-        table = _Table.look(f, Path(path).name, comments=False)
+        table = _Table.look(f, Path(path).name)
     return table.names
 
 
@@ -134,7 +149,7 @@ class _Table:
 
     name: in messages. separator: a character. skip: lines before the first row, header and comments. names: of the
     columns, without a header None. plain: numpy reads it as we do, unless it finds an error. decimal_comma: in the
-    first rows some number has one.
+    first rows some number has one. said: a guess about the first line that the user is told.
     """
 
     name: str
@@ -143,22 +158,26 @@ class _Table:
     names: tuple[str, ...] | None
     plain: bool
     decimal_comma: bool
+    said: str = ""
 
     @classmethod
-    def look(cls, f: BinaryIO, name: str, *, comments: bool) -> _Table:
-        lines = list(islice(_lines(f, name, MAX_LINE), 1000 if comments else _SAMPLE))
-        return cls.of(lines, name, comments=comments)
+    def look(cls, f: BinaryIO, name: str, *, numbers: bool = False, header: bool | None = None) -> _Table:
+        lines = list(islice(_lines(f, name, MAX_LINE), 1000 if numbers else _SAMPLE))
+        return cls.of(lines, name, numbers=numbers, header=header)
 
     @classmethod
-    def of(cls, lines: list[str], name: str, *, comments: bool) -> _Table:
-        skip = 0
-        while comments and skip < len(lines) and (lines[skip].startswith("#") or not lines[skip].strip()):
+    def of(cls, lines: list[str], name: str, *, numbers: bool = False, header: bool | None = None) -> _Table:
+        """Looks at first lines; `numbers`: they begin with comments and hold numbers alone."""
+        skip, said = 0, ""
+        while numbers and skip < len(lines) and (lines[skip].startswith("#") or not lines[skip].strip()):
             skip += 1
         sample = [line for line in lines[skip : skip + _SAMPLE] if line.strip()]
         separator = _separator(sample)
         rows = list(_parsed(sample, separator))
         names = None
-        if rows and _is_header(rows[0]):
+        if rows and header is None and numbers:
+            header, said = _guess([[c.strip() for c in row] for row in rows], name, skip)
+        if rows and (_is_header(rows[0]) if header is None else header):
             names = tuple(cell.strip() for cell in rows[0])
             # A header may go over several lines: those that its quotes hold together.
             reader = csv.reader(iter(lines[skip:]), delimiter=separator)
@@ -168,7 +187,22 @@ class _Table:
             rows = rows[1:]
         decimal_comma = separator != "," and any(_COMMA.match(c.strip()) for row in rows for c in row)
         plain = not any('"' in line for line in sample)
-        return cls(name, separator, skip, names, plain, decimal_comma)
+        return cls(name, separator, skip, names, plain, decimal_comma, said)
+
+    def check_names(self) -> None:
+        """Refuses a header that names a column twice, or not the first, which is an index then."""
+        names = self.names or ()
+        if names and not names[0] and any(names):
+            raise self.error(
+                self.skip,
+                None,
+                "names all columns but the first, which pandas and R write so when it is an index: write the file "
+                "without it (to_csv(index=False), row.names=FALSE), or give it a name",
+            )
+        for i, one in enumerate(names):
+            first = names.index(one)
+            if one and first < i:
+                raise self.error(self.skip, i + 1, f"column {first + 1} has the same name: name each column once")
 
     def column(self, number: int) -> str:
         """A column in words; number from 1."""
@@ -209,6 +243,39 @@ def _parsed(lines: list[str], separator: str) -> Iterator[list[str]]:
         return
     # A quote that is open at the end of the sample swallows what separates the cells.
     yield from rows[:-1] if len(rows) > 1 and "\n" in rows[-1][-1] else rows
+
+
+def _counted(cells: Sequence[str]) -> bool:
+    """Whether cells are 0, 1, 2, ...: the names that pandas gives to columns without any."""
+    return list(cells) == [str(i) for i in range(len(cells))]
+
+
+def _guess(rows: list[list[str]], name: str, skip: int) -> tuple[bool, str]:
+    """Whether the first of some rows is a header, and what is said of the guess; nothing where there is no doubt.
+
+    Raises:
+        FormatError: nobody can tell.
+    """
+    first, later, line = rows[0], [c for row in rows[1:] for c in row], f"{name}, line {skip + 1}:"
+    if _is_header(first):
+        return True, ""
+    if _counted(first) or (not first[0] and len(first) > 1 and _counted(first[1:])):
+        if not later or (len(first) == 1 and all(map(_WHOLE.match, later))):
+            raise FormatError(
+                f"{line} may be a header, as pandas numbers columns, or a row: say which, --header "
+                "or --no-header (header=True or False in Python)"
+            )
+        return True, (
+            f"{line} is read as a header, for it numbers the columns as pandas does; if it is a row, say --no-header "
+            "(header=False in Python)"
+        )
+    alone = len(first) > 1 and len(set(first)) == len(first) and all(map(_WHOLE.match, first))
+    if alone and later and not any(map(_WHOLE.match, later)):
+        return False, (
+            f"{line} is read as a row, though all others have decimals and it has none; if it names the columns, say "
+            "--header (header=True in Python)"
+        )
+    return False, ""
 
 
 def _is_header(cells: list[str]) -> bool:
@@ -329,9 +396,8 @@ def _numbers(table: _Table, f: BinaryIO) -> npt.NDArray[np.float64]:
             width = len(cells)
         table.check_width(line, cells, width)
         out.extend(signs.number(line, i + 1, cell.strip()) for i, cell in enumerate(cells))
-    if not out or width is None:
-        what = "has a header and no numbers" if table.names is not None else "is empty"
-        raise FormatError(f"{table.name}: {what}: write one row of numbers a line")
+    if width is None:
+        raise FormatError(f"{table.name} is empty: write one row of numbers a line")
     return np.frombuffer(out, dtype=np.float64).reshape(-1, width).copy()
 
 
@@ -379,7 +445,10 @@ class _Signs:
             return "is not a finite number (NaN, infinity, missing): fill such cells in, or leave their rows away"
         if self._table.separator == "," and len(cell.split()) > 1 and all(map(_POINT.match, cell.split())):
             return "holds several numbers: separate columns by commas, semicolons or tabs"
-        return "is no number: write numbers as -12.5 or 3e-4; in a header no cell is a number or without letters"
+        return (
+            "is no number: write numbers as -12.5 or 3e-4; in a header no cell is a number or without letters, unless "
+            "--header (header=True in Python) says that it is one"
+        )
 
 
 # ---- columns ---------------------------------------------------------------------------------------
@@ -396,7 +465,7 @@ class Rows:
         lines = _lines(f, name, max_line)
         later = _Later()
         sample = list(later(islice(lines, _SAMPLE)))
-        table = _Table.of(sample, name, comments=False)
+        table = _Table.of(sample, name)
         self.separator, self.names = table.separator, None
         table = _Table(name, table.separator, 0, None, False, False)
         rows = _rows(chain(sample, later.rest(lines)), table, skip=0, numbers=False)

@@ -27,6 +27,7 @@ __all__ = [
     "MemoryLimitError",
     "MismatchError",
     "MissingKeyError",
+    "NamesWarning",
     "NetlistError",
     "NoiseError",
     "ParameterError",
@@ -47,6 +48,10 @@ class PrecisionWarning(UserWarning):
 
 class IntervalWarning(PrecisionWarning):
     """Values may leave the interval on which a polynomial stands for another function; the message names the remedy."""
+
+
+class NamesWarning(UserWarning):
+    """Columns are taken by their position, or a line for a header or a row; the message says how to be sure."""
 
 
 class UnidentifiedWarning(UserWarning):

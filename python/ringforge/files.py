@@ -32,6 +32,7 @@ import numpy.typing as npt
 from ringforge import _native, delimited
 from ringforge.errors import Error, FormatError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.frames import Named
 
 Array = npt.NDArray[np.float64]
 
@@ -679,8 +680,16 @@ def first_line(error: BaseException) -> str:
     return (lines[0][:200] if lines else "") or type(error).__name__
 
 
-def load_vectors(path: str | Path) -> Array:
-    """Vectors as rows, from .npy (of one or two dimensions), .csv or .tsv (`ringforge.delimited`).
+def load_vectors(path: str | Path, *, header: bool | None = None) -> Array:
+    """Return vectors as rows; arguments and errors as of `load_table`."""
+    return load_table(path, header=header).rows
+
+
+def load_table(path: str | Path, *, header: bool | None = None) -> Named:
+    """Return vectors as rows, from .npy (of one or two dimensions), .csv or .tsv, with the names of their columns.
+
+    Args:
+        header: whether the first line of text names columns, as of `delimited.read_table`; .npy has no names.
 
     Raises:
         FormatError: none of these, or damaged; of text, with line and column. ShapeError: empty, or of more
@@ -689,16 +698,16 @@ def load_vectors(path: str | Path) -> Array:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix in delimited.SUFFIXES:
-        return delimited.read_matrix(path)
+        return delimited.read_table(path, header=header)
     if suffix != ".npy":
         raise FormatError(f"{path.name}: numbers are read from .npy, .csv and .tsv files")
     with naming(path):
         raw = load_npy(path)
     if raw.dtype.kind not in "fiub":
         raise RingforgeValueError(f"{path.name} holds {raw.dtype} entries; real numbers are needed")
-    if raw.ndim not in (1, 2) or raw.size == 0:
+    if raw.ndim not in (1, 2) or not raw.shape[-1]:
         raise ShapeError(f"{path.name} holds an array of shape {raw.shape}; (n,) or (vectors, n) is needed")
-    return np.atleast_2d(np.array(raw, dtype=np.float64))
+    return Named(None, np.atleast_2d(np.array(raw, dtype=np.float64)))
 
 
 def save_vectors(path: str | Path, rows: Array) -> None:
@@ -708,7 +717,15 @@ def save_vectors(path: str | Path, rows: Array) -> None:
         if Path(path).suffix == ".npy":
             np.save(f, rows, allow_pickle=False)
         else:
-            np.savetxt(f, rows, fmt="%.17g", delimiter=",")
+            np.savetxt(f, rows, fmt="%#.17g" if _like_header(rows) else "%.17g", delimiter=",")
+
+
+def _like_header(rows: Array) -> bool:
+    """Whether a first row written without decimal points might be taken for a header."""
+    if not len(rows):
+        return False
+    first, whole = np.atleast_1d(rows[0]), rows == np.floor(rows)
+    return np.array_equal(first, np.arange(len(first))) or (bool(np.all(whole[0])) and not whole[1:].any())
 
 
 def check_vectors_name(path: str | Path) -> None:

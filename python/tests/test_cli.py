@@ -50,7 +50,7 @@ def prepare(folder: Path) -> Path:
         matvec.Square(),
         matvec.Linear(rng.normal(size=(OUT, HIDDEN)) * 0.2),
     ]
-    matvec.save_model(matvec.Sequential(layers), folder / "m.npz")
+    matvec.save_model(folder / "m.npz", matvec.Sequential(layers))
     np.save(folder / "x.npy", rng.uniform(-1, 1, (COUNT, IN)))
     steps = [
         "plan --model m.npz --out p.json --batch 4",
@@ -393,11 +393,10 @@ def test_inputs_that_do_not_fit(refuse: Refuse) -> None:
     cases: dict[str, tuple[np.ndarray, tuple[str, ...]]] = {
         "short": (x[:, :7], ("length 20", "(3, 7)")),
         "deep": (np.ones((2, 2, IN)), ("(2, 2, 20)",)),
-        "none": (np.zeros((0, IN)), ("(0, 20)",)),
         "complex": (x.astype(complex), ("complex128",)),
         "nan": (np.where(x == x[1, 2], np.nan, x), ("NaN",)),
         "inf": (np.where(x == x[1, 2], -np.inf, x), ("infinity",)),
-        "large": (x * 3, ("bound 1", "ask whoever planned the program")),
+        "large": (x * 3, ("bound 1", "have the program planned for larger ones")),
     }
     for name, (array, words) in cases.items():
         np.save(f"{name}.npy", array)
@@ -418,7 +417,7 @@ def test_models_that_do_not_fit(refuse: Refuse) -> None:
     rest = "--keys e.keys --in x.ct --out z"
     assert "1 layers, the program 3 steps" in refuse(f"matvec evaluate --program p.json --model x.npy {rest}")
     other = matvec.Sequential([matvec.Linear(np.ones((4, IN))), matvec.Square(), matvec.Linear(np.ones((OUT, 4)))])
-    matvec.save_model(other, "other.npz")
+    matvec.save_model("other.npz", other)
     assert "12 x 20 matrix" in refuse(f"matvec evaluate --program p.json --model other.npz {rest}")
     Path("cut.npz").write_bytes(Path("m.npz").read_bytes()[:400])
     assert "cut.npz" in refuse(f"matvec evaluate --program p.json --model cut.npz {rest}")

@@ -120,13 +120,18 @@ def test_forms_of_files(write: Write, text: str, expected: list[list[float]]) ->
         np.testing.assert_array_equal(got, np.array(expected, dtype=float))
 
 
+def test_a_header_alone_is_no_rows(write: Write) -> None:
+    for content in ("a,b\n", "a;b;c\n\n"):
+        table = delimited.read_table(write(content))
+        assert table.rows.shape == (0, content.count(",") + content.count(";") + 1)
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
         ("", ["is empty", "one row of numbers a line"]),
         (BOM, ["is empty"]),
         ("\n\n", ["is empty"]),
-        ("a,b\n", ["a header and no numbers"]),
         ("1,2\n3\n", ["line 2, column 2", "is missing", "2 columns"]),
         ("p,q\n1,2\n3,4,5\n", ["line 3, column 3", "one too many", "quote cells that hold a comma"]),
         ("p,q\n1,2,3\n", ["line 2, column 3"]),

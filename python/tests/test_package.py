@@ -139,7 +139,7 @@ def test_names_of_files_are_printed_escaped(
     name = NASTY.replace("\r\n", "") + "." + kind
     path = tmp_path / name
     if kind == "npz":
-        ringforge.matvec.save_model(ringforge.matvec.Linear(np.eye(2)), path)
+        ringforge.matvec.save_model(path, ringforge.matvec.Linear(np.eye(2)))
     elif kind == "npy":
         np.save(path, np.eye(2))
     elif kind != "missing":

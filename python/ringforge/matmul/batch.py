@@ -41,6 +41,7 @@ from ringforge._native import (
     RelinKey,
     SecretKey,
 )
+from ringforge.arrays import complex_numbers
 from ringforge.devices import Device, Handle, KeySet, Progress, Report, open_device
 from ringforge.errors import ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
@@ -183,11 +184,11 @@ class BatchProduct:
             ShapeError: another number of dimensions, too many matrices, or more than d rows or columns.
             ValueError: an entry is above the bound, or not finite.
         """
-        z = np.asarray(matrices)
+        z = complex_numbers(matrices, "entries of matrices")
         if z.ndim == 2:
             z = z[None]
         if z.ndim != 3 or z.size == 0:
-            raise ShapeError(f"expected an array (count, rows, cols), not of shape {np.shape(matrices)}")
+            raise ShapeError(f"expected an array (count, rows, cols), not of shape {z.shape}")
         count, rows, cols = z.shape
         if count > self.capacity:
             raise ShapeError(

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from ringforge import _native
 from ringforge._native import Ciphertext, GaloisKey, PublicKey, RelinKey, SecretKey
+from ringforge.arrays import real_numbers
 from ringforge.bundles import Wanted, load_ciphertexts, save_ciphertexts
 from ringforge.ckks import flood_deviation
 from ringforge.devices import Device, KeySet, Report
@@ -142,10 +142,11 @@ class _Encryptor:
         spec = self.program.input(name)
         if spec.plain:
             raise ParameterError(f"input {name} is plain: the server is given it as it is")
-        if np.shape(values) != tuple(spec.shape):
-            raise ShapeError(f"input {name} has shape {tuple(spec.shape)}, this array {np.shape(values)}")
+        a = real_numbers(values, f"entries of input {name}")
+        if a.shape != tuple(spec.shape):
+            raise ShapeError(f"input {name} has shape {tuple(spec.shape)}, this array {a.shape}")
         grid = encrypt_tiles(
-            values,
+            a,
             spec.tile or spec.sides,
             self.program.context,
             spec.level,

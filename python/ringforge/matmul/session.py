@@ -23,6 +23,7 @@ from ringforge._native import (
     Evaluator,
     Parameters,
 )
+from ringforge.arrays import real_numbers
 from ringforge.devices import Device, Handle, KeySet, Report
 from ringforge.devices.cpu import counted
 from ringforge.devices.sharding import ShardedDevice
@@ -213,7 +214,7 @@ class Computer(Machine):
 
 
 def encrypt_tiles(
-    values: npt.ArrayLike,
+    values: Array,
     tile: tuple[int, int],
     context: Context,
     level: int,
@@ -225,15 +226,12 @@ def encrypt_tiles(
     """A matrix as a grid of ciphertexts, (m, n) or (n,).
 
     Raises:
-        ShapeError: no matrix or vector, or an empty one. ringforge.ValueError: complex numbers, NaN, infinity, or an
-            entry above the bound.
+        ShapeError: no matrix or vector, or an empty one. ringforge.ValueError: NaN, infinity, or an entry above the
+            bound.
     """
-    a = np.asarray(values)
-    if a.dtype.kind not in "fiub":
-        raise RingforgeValueError(f"a matrix of {a.dtype} entries cannot be encrypted: real numbers are needed")
-    if a.ndim not in (1, 2) or a.size == 0:
-        raise ShapeError(f"an array of shape {a.shape} is neither a matrix nor a vector with entries")
-    a = a.astype(np.float64).reshape(len(a), -1)
+    if values.ndim not in (1, 2) or values.size == 0:
+        raise ShapeError(f"an array of shape {values.shape} is neither a matrix nor a vector with entries")
+    a = values.reshape(len(values), -1)
     if not np.isfinite(a).all():
         raise RingforgeValueError("a matrix with NaN or infinity cannot be encrypted")
     if not (bound > 0 and math.isfinite(bound)):
@@ -410,7 +408,7 @@ class Session(Secret, Computer):
         """Encrypts a matrix (m, n) or a vector (n,).
 
         Args:
-            values: real numbers.
+            values: real numbers: an array, nested lists, a data frame (columns stay in their order), a sparse matrix.
             bound: largest |entry|; public, enforced.
             level: levels it can be multiplied for; the most there are by default. Fewer are faster.
             tile: rows and columns of each ciphertext; by default all if they fit.
@@ -418,7 +416,7 @@ class Session(Secret, Computer):
         Raises:
             ShapeError, LevelError, ringforge.ValueError: as the arguments deserve.
         """
-        a = np.asarray(values)
+        a = real_numbers(values, "entries of a matrix")
         at = self.params.max_level if level is None else level
         if not 0 <= at <= self.params.max_level:
             raise LevelError(f"level {at} is outside 0 ... {self.params.max_level} of {self.params.name}")

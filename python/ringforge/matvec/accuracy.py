@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ringforge.arrays import rows_in_order
 from ringforge.devices import Device
 from ringforge.errors import IntervalWarning, ShapeError
 from ringforge.matvec.compiler import step_names
@@ -121,7 +122,7 @@ def measure_accuracy(
     client = Client(program, accept_insecure="a key that is thrown away, for samples")
     keys: EvaluationKeys = client.evaluation_keys(threads)
     server = Server(model, program, keys, device=device, threads=threads)
-    rows = np.atleast_2d(np.asarray(samples, dtype=np.float64))[: program.batch]
+    rows = rows_in_order(samples, program.features, "samples")[: program.batch]
     count, where = rows_outside(as_sequential(model), rows)
     told: tuple[str, ...] = ()
     if count:

@@ -106,3 +106,28 @@ class Operators(Result):
 
     system: Literal["matvec"]
     rows: list[OperatorRow]
+
+
+class EstimatorTaken(Result):
+    """One estimator of scikit-learn."""
+
+    name: str
+    """Its class."""
+    made: str
+    """How it was made, with the options that matter."""
+    taken: bool
+    """Whether from_sklearn takes it; if so, its results were those of scikit-learn."""
+    becomes: str
+    """The kind and the layers of what it becomes; empty where it is refused."""
+    reason: str
+    """Why it is refused; empty where it is taken."""
+
+
+class Estimators(Result):
+    """All estimators that scikit-learn lists."""
+
+    system: Literal["matvec"]
+    release: str
+    """Of scikit-learn."""
+    rows: list[EstimatorTaken]
+    """A row for each way in which an estimator was made."""

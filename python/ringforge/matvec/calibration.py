@@ -101,7 +101,7 @@ def find_bounds(
 def _rows(samples: npt.ArrayLike, width: int) -> npt.NDArray[np.float64]:
     rows = np.atleast_2d(real_numbers(samples, "samples"))
     if rows.ndim != 2 or rows.shape[1] != width or not len(rows):
-        raise ShapeError(f"samples must be rows of length {width}; got an array of shape {np.shape(samples)}")
+        raise ShapeError(f"samples must be rows of length {width}; got an array of shape {rows.shape}")
     if not np.isfinite(rows).all():
         raise RingforgeValueError("samples must be finite numbers: found NaN or infinity")
     return rows

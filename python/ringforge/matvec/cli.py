@@ -42,7 +42,7 @@ from ringforge.devices import Report, open_device
 from ringforge.errors import ParameterError
 from ringforge.files import check_different, check_vectors_name, load_vectors, naming, removed_on_failure, save_vectors
 from ringforge.matvec.accuracy import measure_accuracy
-from ringforge.matvec.answers import Evaluated, Explained, OperatorRow, Operators
+from ringforge.matvec.answers import Estimators, Evaluated, Explained, OperatorRow, Operators
 from ringforge.matvec.calibration import SAFETY
 from ringforge.matvec.compiler import bounds_table, compile_model
 from ringforge.matvec.labels import RuleFile, planned_model, read_rule, write_labels
@@ -82,7 +82,7 @@ def plan(
     model: Annotated[Path, typer.Option(help="Model: .onnx, .npz, or .npy with one matrix.")],
     out: Annotated[Path, typer.Option(help="Program file to write (JSON).", callback=output_file)],
     params: Params = "auto",
-    batch: Annotated[int, typer.Option(help="Vectors in one ciphertext: a power of two.")] = 1,
+    batch: Annotated[int, typer.Option(help="Vectors in one ciphertext, rounded up to a power of two.")] = 1,
     level: Annotated[int | None, typer.Option(help="Level of the inputs; default: the lowest that works.")] = None,
     algorithm: Annotated[str, typer.Option(help=f"One of {', '.join(ALGORITHMS)}.")] = "auto",
     memory: Annotated[
@@ -372,9 +372,7 @@ def evaluate(
 
 def report_table(reports: list[tuple[str, Report]], title: str = "evaluation") -> Group:
     """What each layer took, a row each, and their sum: time, cycles and operations; then bytes moved."""
-    total = reports[0][1]
-    for _, report in reports[1:]:
-        total = total + report
+    total = sum((report for _, report in reports), start=Report("", 0.0))
     rows = [*reports, ("total", total)]
 
     def table(heading: str, labels: list[str], cells: Callable[[Report], list[str]]) -> Table:
@@ -386,7 +384,7 @@ def report_table(reports: list[tuple[str, Report]], title: str = "evaluation") -
             made.add_row(
                 name,
                 *cells(report),
-                end_section=name == reports[-1][0] and report is reports[-1][1],
+                end_section=bool(reports) and name == reports[-1][0] and report is reports[-1][1],
                 style="bold" if report is total else None,
             )
         return made
@@ -421,9 +419,7 @@ def _report_object(program: Program, server: Server, groups: int, reports: list[
             "bytes": dict(report.bytes),
         }
 
-    total = reports[0][1]
-    for _, report in reports[1:]:
-        total = total + report
+    total = sum((report for _, report in reports), start=Report(server.device_name, 0.0))
     return {
         "system": "matvec",
         "backend": program.backend,
@@ -513,6 +509,42 @@ def operators(
             made.add_column(heading, overflow="fold")
         for taken, names, what in rows:
             made.add_row("yes" if taken else "no", ", ".join(names), what)
+        console().print(made)
+
+
+@app.command()
+@prints(ROWS, Estimators)
+def estimators(
+    names: Annotated[list[str] | None, typer.Argument(help="Classes of scikit-learn; by default all.")] = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print tables as docs/matvec-estimators.md has them.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Lists the estimators of scikit-learn: those that are taken, and the others with the reason.
+
+    Each is fitted to a few rows, imported, and compared with scikit-learn in the clear; all of them take a minute.
+
+    Examples: `ringforge matvec estimators`, `ringforge matvec estimators SVC KMeans`
+    """
+    from ringforge.matvec import sklearn_table
+
+    wanted = None if not names else set(names)
+    unknown = set() if wanted is None else wanted - set(sklearn_table.estimators())
+    if unknown:
+        raise ParameterError(f"scikit-learn lists no class {', '.join(sorted(unknown))}")
+    with progress("fitting estimators") as update:
+        found = sklearn_table.table(wanted, update)
+    if as_json:
+        emit(found)
+    elif markdown:
+        typer.echo(sklearn_table.markdown(found), nl=False)
+    else:
+        made = Table(title=f"scikit-learn {found.release}", title_justify="left", box=box.SIMPLE_HEAD)
+        for heading in ("estimator", "taken", "becomes, or why not"):
+            made.add_column(heading, overflow="fold")
+        for row in found.rows:
+            made.add_row(row.made, "yes" if row.taken else "no", row.becomes or row.reason)
         console().print(made)
 
 

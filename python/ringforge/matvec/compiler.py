@@ -9,14 +9,16 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import numpy.typing as npt
 
-from ringforge import _native
+from ringforge import _native, frames
 from ringforge import params as parameter_sets
 from ringforge._native import Context, Matvec, Metadata, Parameters
+from ringforge.arrays import rows_in_order
 from ringforge.ckks import flood_deviation
 from ringforge.devices import Device, open_device
-from ringforge.errors import FormatError, IntervalWarning, LevelError, ParameterError, PrecisionWarning
+from ringforge.errors import FormatError, IntervalWarning, LevelError, ParameterError, PrecisionWarning, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matvec.calibration import SAFETY, Bounds, find_bounds
 from ringforge.matvec.intervals import Departure, departures, refuse_hopeless, warning_text
@@ -102,13 +104,14 @@ def compile_model(
     precision: float | None = None,
     share_bits: float | None = None,
     device: str | None = None,
+    features: Sequence[str] | None = None,
 ) -> Compiled:
     """Plans the encrypted evaluation of a model.
 
     Args:
         model: a Linear layer or a Sequential.
         parameters: a set, the name of one, or None to have the smallest suitable one suggested.
-        batch: input vectors per ciphertext, a power of two; more throughput for the same latency.
+        batch: input vectors per ciphertext, rounded up to a power of two; more throughput for the same latency.
         level: level of the inputs; the default is the lowest at which all results fit.
         algorithm: "auto", "bsgs", "diagonal" or "horner".
         memory: bytes the server may use for keys, encoded matrices and temporaries.
@@ -125,6 +128,8 @@ def compile_model(
             that the predicted error is at most 2^-precision.
         share_bits: the same error shall include the noise of `decrypt(share_bits=...)`, for one group of results.
         device: name of a device that shall run it: parameters are chosen that it takes.
+        features: names of the inputs' columns, in order; by default those of `samples`, if they are a data frame.
+            Clients' data frames are put in this order, or refused.
 
     Values that may leave the interval of a polynomial (an approximation) are warned of (`IntervalWarning`), but for
     samples, which must stay inside, and promised bounds that do. If for inputs drawn evenly within their bound more
@@ -136,6 +141,10 @@ def compile_model(
         ParameterError, ShapeError, MemoryLimitError: as the arguments deserve.
     """
     seq = as_sequential(model)
+    known = features if features is not None else frames.column_names(samples)
+    names = None if known is None else [str(n) for n in known]
+    if samples is not None:
+        samples = rows_in_order(samples, names, "samples")
     sizes = find_bounds(seq, input_bound, samples, bounds, safety)
     beyond = departures(seq, sizes)
     refuse_hopeless(beyond)
@@ -148,7 +157,7 @@ def compile_model(
     request = _Request(
         seq,
         sizes,
-        batch,
+        _places(batch),
         level,
         algorithm,
         memory,
@@ -158,6 +167,7 @@ def compile_model(
         share_bits=share_bits,
         device=None if device is None else open_device(device),
         beyond=tuple(beyond),
+        features=names,
     )
     compiled = _compiled(request, parameters)
     if beyond:
@@ -166,7 +176,12 @@ def compile_model(
 
 
 def compile_inside(
-    model: Model, parameters: Parameters | None = None, *, batch: int = 1, input_bound: float | None = None
+    model: Model,
+    parameters: Parameters | None = None,
+    *,
+    batch: int = 1,
+    input_bound: float | None = None,
+    features: list[str] | None = None,
 ) -> Compiled:
     """Plans a model whose inputs are looked at in the clear before each use: nothing is said of intervals.
 
@@ -175,7 +190,8 @@ def compile_inside(
     seq = as_sequential(model)
     sizes = find_bounds(seq, input_bound)
     own = _own_scales(seq, sizes)
-    return _compiled(_Request(seq, sizes, batch, None, "auto", None, "ckks", own, None, None, None, ()), parameters)
+    request = _Request(seq, sizes, batch, None, "auto", None, "ckks", own, None, None, None, (), features)
+    return _compiled(request, parameters)
 
 
 def _own_scales(model: Sequential, bounds: Bounds) -> bool:
@@ -191,6 +207,17 @@ def _compiled(request: _Request, parameters: Parameters | str | None) -> Compile
     if doubt:
         warnings.warn(doubt, PrecisionWarning, stacklevel=3)
     return compiled
+
+
+def _places(batch: int) -> int:
+    """The power of two that holds a batch.
+
+    Raises:
+        ParameterError: no whole number of at least 1.
+    """
+    if not isinstance(batch, int | np.integer) or isinstance(batch, bool) or batch < 1:
+        raise ParameterError(f"batch is {batch!r}; a number of vectors is needed, 1 or more")
+    return 1 << (int(batch) - 1).bit_length()
 
 
 @dataclass(frozen=True)
@@ -211,6 +238,7 @@ class _Request:
     device: Device | None
     #: Polynomials whose intervals inputs may leave.
     beyond: tuple[Departure, ...]
+    features: list[str] | None
 
     @property
     def depth(self) -> int:
@@ -223,6 +251,8 @@ class _Request:
         return (1 << (max(widths) - 1).bit_length()) * self.batch
 
     def check(self) -> None:
+        if self.features is not None and len(self.features) != self.model.inputs:
+            raise ShapeError(f"{len(self.features)} names of features for a model of {self.model.inputs} inputs")
         if self.device is None:
             return
         if not self.device.encrypts and self.backend == "ckks":
@@ -292,8 +322,11 @@ def _best(request: _Request, chosen: Parameters) -> tuple[Compiled, float]:
     """The program for given parameters, and its error: at the lowest level that holds and, if asked for, is precise
     enough; else at the most precise one."""
     depth, level, batch = request.depth, request.level, request.batch
-    if batch < 1 or batch & (batch - 1) or batch > chosen.slots:
-        raise ParameterError(f"batch must be a power of two up to {chosen.slots}, not {batch}")
+    if batch > chosen.slots:
+        raise ParameterError(
+            f"a batch of {batch} vectors does not fit into the {chosen.slots} slots of {chosen.name}: ask for fewer; "
+            "further vectors make further ciphertexts"
+        )
     if depth > chosen.max_level:
         raise LevelError(
             f"the model rescales {depth} times and {chosen.name} has levels 0 ... {chosen.max_level}: choose "
@@ -369,6 +402,7 @@ def _at(request: _Request, chosen: Parameters, top: int, scales: Sequence[float]
         batch=request.batch,
         input_bound=bounds.used[0],
         steps=steps,
+        features=request.features,
     )
     program.__dict__["context"] = context
     program.check()

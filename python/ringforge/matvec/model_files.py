@@ -11,10 +11,11 @@ from zipfile import ZipFile
 import numpy as np
 import numpy.typing as npt
 
-from ringforge.errors import Error, FormatError, ShapeError, UnsupportedModelError
+from ringforge.errors import Error, FormatError, ParameterError, ShapeError, UnsupportedModelError
 from ringforge.files import first_line, load_npy, naming, writing
 from ringforge.matvec.estimators import Estimator, estimator
 from ringforge.matvec.model import Layer, Linear, Model, Sequential, Square, as_sequential
+from ringforge.matvec.model_arguments import file_first
 from ringforge.matvec.onnx_import import from_onnx, load_onnx
 from ringforge.matvec.polynomial import Polynomial
 from ringforge.matvec.rule import Rule
@@ -23,10 +24,23 @@ from ringforge.matvec.rule import Rule
 _PICKLES = {".joblib", ".pkl", ".pickle", ".sav", ".skops", ".pt", ".pth"}
 
 
-def save_model(model: Model | Estimator, path: str | Path) -> None:
-    """Writes a model as an .npz file of arrays: `kinds`; `layerI.weights` and `layerI.bias` of linear layers,
-    `layerI.series` and `layerI.interval` (empty for powers of x) of polynomials; of an estimator also `rule`, a text.
+def save_model(path: str | Path, model: Model | Estimator) -> None:
+    """Write a model as an .npz file of arrays.
+
+    They are `kinds`; `layerI.weights` and `layerI.bias` of linear layers, `layerI.series` and `layerI.interval` (empty
+    for powers of x) of polynomials; of an estimator also `rule`, a text.
+
+    Args:
+        path: the file's name; .npz is added to any other ending, and `load_model` finds it without too.
+        model: layers, or an estimator. The two arguments the other way round, as of earlier releases, work still.
+
+    Raises:
+        ParameterError: a name that says another format, or no model.
     """
+    path, model = file_first(path, model, "save_model")
+    if path.suffix in {".npy", ".onnx", *_PICKLES}:
+        other = "save_onnx" if path.suffix == ".onnx" else "numpy.save" if path.suffix == ".npy" else "no function here"
+        raise ParameterError(f"{path.name}: save_model writes .npz files; {other} writes {path.suffix}")
     rule = None if isinstance(model, Linear | Sequential) else model.rule
     layers = as_sequential(model if isinstance(model, Linear | Sequential) else model.model).layers
     arrays: dict[str, npt.NDArray[np.generic]] = {}
@@ -44,8 +58,7 @@ def save_model(model: Model | Estimator, path: str | Path) -> None:
             kinds.append("square")
     if rule is not None:
         arrays["rule"] = np.array(rule.model_dump_json(exclude_none=True))
-    path = Path(path)
-    with writing(path if path.suffix == ".npz" else path.with_name(f"{path.name}.npz")) as f:
+    with writing(path if path.suffix == ".npz" else _with_suffix(path)) as f:
         np.savez(f, kinds=np.array(kinds), allow_pickle=False, **arrays)
 
 
@@ -56,7 +69,7 @@ def load_model(path: str | Path) -> Sequential:
         FormatError: the file is not a valid model. UnsupportedModelError: an ONNX operator that has no encrypted
         counterpart, or a file of Python objects.
     """
-    path = Path(path)
+    path = _found(path)
     if path.suffix == ".onnx":
         return load_onnx(path)
     return _load(path)[0]
@@ -67,7 +80,7 @@ def load_with_rule(path: str | Path) -> tuple[Sequential, Rule | None]:
 
     Rules of ONNX models that say nothing (values as they are) are left out.
     """
-    path = Path(path)
+    path = _found(path)
     if path.suffix != ".onnx":
         return _load(path)
     found = from_onnx(path)
@@ -80,7 +93,7 @@ def load_estimator(path: str | Path) -> Estimator:
     Raises:
         as load_model; FormatError: also for a model without a rule that says what its results mean.
     """
-    path = Path(path)
+    path = _found(path)
     if path.suffix == ".onnx":
         return from_onnx(path)
     model, rule = _load(path)
@@ -92,11 +105,22 @@ def load_estimator(path: str | Path) -> Estimator:
         raise FormatError(f"{path.name}: {e}") from None
 
 
+def _with_suffix(path: Path) -> Path:
+    return path.with_name(f"{path.name}.npz")
+
+
+def _found(path: str | Path) -> Path:
+    """The file of a name, or that of the name with .npz behind it, as `save_model` writes it."""
+    path = Path(path)
+    itself = path.suffix in {".npz", ".npy", ".onnx", *_PICKLES} and path.exists()
+    return _with_suffix(path) if not itself and _with_suffix(path).exists() else path
+
+
 def _load(path: Path) -> tuple[Sequential, Rule | None]:
     if path.suffix in _PICKLES:
         raise UnsupportedModelError(
             f"{path.name}: files of Python objects run code when they are read, so none is: where the estimator was "
-            "trained, call matvec.save_model(matvec.from_sklearn(estimator), 'model.npz'), or export to .onnx"
+            "trained, call matvec.save_model('model.npz', matvec.from_sklearn(estimator)), or export to .onnx"
         )
     if path.suffix not in {".npz", ".npy"}:
         raise UnsupportedModelError(f"{path.name}: models are .onnx, .npz or .npy files")

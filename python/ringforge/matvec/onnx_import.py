@@ -21,6 +21,7 @@ from ringforge.files import first_line, writing
 from ringforge.matvec import onnx_rules, onnx_shapes
 from ringforge.matvec.estimators import Estimator, estimator
 from ringforge.matvec.model import Linear, Model, Sequential, as_sequential
+from ringforge.matvec.model_arguments import file_first
 from ringforge.matvec.onnx_formula import Replacement
 from ringforge.matvec.onnx_graph import Graph, Node, Operand, Sizes
 from ringforge.matvec.onnx_operators import OPERATORS
@@ -185,12 +186,16 @@ def _constant(node: Node) -> None:
 MAX_WRITTEN_DEGREE = 15
 
 
-def save_onnx(model: Model, path: str | Path, dtype: type[np.float32] | type[np.float64] = np.float32) -> None:
-    """Writes a model as Gemm, Mul and Add nodes, for `load_onnx` or any ONNX runtime.
+def save_onnx(path: str | Path, model: Model, dtype: type[np.float32] | type[np.float64] = np.float32) -> None:
+    """Write a model as Gemm, Mul and Add nodes, for `load_onnx` or any ONNX runtime.
+
+    The first two arguments the other way round, as of earlier releases, work still.
 
     Raises:
+        ParameterError: no model, or no file's name.
         UnsupportedModelError: a polynomial of high degree on an interval, whose powers of x would cancel.
     """
+    path, model = file_first(path, model, "save_onnx")
     onnx = _onnx()
     helper = onnx.helper
     kind = onnx.TensorProto.FLOAT if dtype is np.float32 else onnx.TensorProto.DOUBLE

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StrictStr
 
 from ringforge import _native, bundles
 from ringforge._native import Algorithm, Context, Matvec, Metadata, MetadataRules, Packing, Plan, Span
@@ -30,6 +30,9 @@ from ringforge.programs import Frozen, ParameterSpec, read_program
 from ringforge.shown import ShownTable
 
 Backend = Literal["ckks", "clear"]
+
+#: Names of the columns of inputs, one each, in their order.
+FeatureNames = Annotated[list[Annotated[StrictStr, Field(max_length=1024)]], Field(min_length=1, max_length=1 << 20)]
 
 #: Plaintext products of one step; a file that asks for more is refused before anything is built.
 MAX_TERMS = 1 << 18
@@ -46,6 +49,7 @@ class Program(Frozen):
     batch: Annotated[int, Field(ge=1, le=1 << 16)]
     input_bound: Annotated[float, Field(gt=0)]
     steps: Annotated[list[Annotated[Step, Field(discriminator="kind")]], Field(min_length=1, max_length=64)]
+    features: FeatureNames | None = None
 
     # ---- derived ----
 
@@ -261,6 +265,8 @@ class Program(Frozen):
             raise FormatError(f"a batch of {self.batch} is not a power of two up to {ctx.params.slots}")
         if not self.linear_steps:
             raise FormatError("a program needs a linear step, which says how many values it takes")
+        if self.features is not None and len(self.features) != self.inputs:
+            raise FormatError(f"{len(self.features)} names for {self.inputs} inputs; one name for each is needed")
         new = any(isinstance(s, PolynomialStep) for s in self.steps) or self.promises
         new = new or not isinstance(self.steps[0], LinearStep)
         if new != (self.version == 3):

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ringforge import _native
 from ringforge._native import Ciphertext, Matvec, Metadata, SecretKey
-from ringforge.arrays import real_numbers
+from ringforge.arrays import rows_in_order
 from ringforge.bundles import Label, Role, Wanted, load_ciphertexts, save_ciphertexts, wanted_label, warn_unlabelled
 from ringforge.ckks import flood_deviation
 from ringforge.devices import ClearVector, Device, Handle, KeySet, Report, open_device
@@ -99,8 +99,10 @@ class EncryptedVectors:
                 f.write(label.bytes())
                 f.write(CLEAR_MAGIC)
                 clear = [v for v in items if isinstance(v, ClearVector)]
-                np.save(f, np.array([[v.level, v.scale, v.bound] for v in clear]), allow_pickle=False)
-                np.save(f, np.array([v.slots for v in clear]), allow_pickle=False)
+                meta = np.array([[v.level, v.scale, v.bound] for v in clear], dtype=np.float64)
+                np.save(f, meta.reshape(-1, 3), allow_pickle=False)
+                slots = np.array([v.slots for v in clear], dtype=np.float64)
+                np.save(f, slots.reshape(-1, program.context.params.slots), allow_pickle=False)
             return Path(path).stat().st_size
         return save_ciphertexts(path, label, program.context, (c for c in items if isinstance(c, Ciphertext)))
 
@@ -126,11 +128,12 @@ class EncryptedVectors:
             items.extend(found)
         packing = program.plans[0 if role == "input" else -1].packing
         blocks = len(packing.blocks) if role == "input" else packing.row_blocks
-        if not items or len(items) % blocks:
+        nothing = label is not None and label.count == 0
+        if (not items and not nothing) or len(items) % blocks:
             raise FormatError(f"{len(items)} ciphertexts, where the program needs a multiple of {blocks}")
         groups = [items[i : i + blocks] for i in range(0, len(items), blocks)]
         count = None if label is None else label.count
-        if count is not None and not (len(groups) - 1) * program.batch < count <= len(groups) * program.batch:
+        if count is not None and -(-count // program.batch) != len(groups):
             raise FormatError(
                 f"{count} vectors in {len(groups)} groups, where the program puts {program.batch} into each"
             )
@@ -247,21 +250,24 @@ class Client(Secret):
     def encrypt(self, x: npt.ArrayLike, threads: int = 1) -> EncryptedVectors:
         """Encrypts one vector (n,) or rows of a matrix (k, n); k beyond the batch makes further groups.
 
+        Columns of data frames are put in order where the program has names of features.
+
         Raises:
-            ShapeError: wrong length. ringforge.ValueError: complex numbers, text, NaN, infinity, or |x| above the
-            program's bound.
+            MismatchError: a data frame with other columns than the program's. ShapeError: wrong length.
+            ringforge.ValueError: complex numbers, text, NaN, infinity, or |x| above the program's bound.
         """
-        rows = np.atleast_2d(real_numbers(x, "inputs"))
         p = self.program
-        if rows.ndim != 2 or rows.shape[1] != p.inputs or rows.shape[0] == 0:
-            raise ShapeError(f"inputs must have length {p.inputs}; got an array of shape {np.shape(x)}")
+        rows = rows_in_order(x, p.features, "inputs")
+        if rows.ndim != 2 or rows.shape[1] != p.inputs:
+            raise ShapeError(f"inputs must have length {p.inputs}; got an array of shape {rows.shape}")
         if not np.isfinite(rows).all():
             raise RingforgeValueError("inputs must be finite numbers: found NaN or infinity")
-        if np.abs(rows).max() > p.input_bound:
+        if np.abs(rows).max(initial=0.0) > p.input_bound:
             # The value itself is secret: it is not named.
             raise RingforgeValueError(
                 f"a value exceeds the declared bound {p.input_bound:g} of the program's inputs: scale the data down, "
-                "or ask whoever planned the program for one with a larger bound"
+                "or have the program planned for larger ones, compile_model(model, input_bound=...) or samples=rows "
+                "like these (`ringforge matvec plan --input-bound`, `--samples`)"
             )
         packing = p.plans[0].packing
         columns = [packing.columns(c) for c in range(len(packing.blocks))]
@@ -326,7 +332,7 @@ class Client(Secret):
                 first = block * packing.row_period
                 out[:, first : first + packing.row_period] = slots[: packing.row_period].T
             rows.append(out[:, : p.outputs])
-        found = np.concatenate(rows)[:count]
+        found = np.concatenate([np.zeros((0, p.outputs)), *rows])[:count]
         self._check_promise(found, result, share_bits)
         return found
 
@@ -377,7 +383,7 @@ class Client(Secret):
         p = self.program
         result.check(p, "output")
         places, blocks = len(result.groups) * p.batch, p.plans[-1].packing.row_blocks
-        if not result.groups or any(len(g) != blocks for g in result.groups):
+        if (not result.groups and result.count != 0) or any(len(g) != blocks for g in result.groups):
             raise ShapeError(f"a result has {blocks} ciphertexts in each group, and one group at least")
         scale = None if self._clear or p.foreseen is None else p.foreseen.scale
         for c in (c for g in result.groups for c in g):
@@ -392,8 +398,8 @@ class Client(Secret):
                 "encrypted, count=..."
             )
         most = places if known is None else known
-        if count is not None and not 1 <= count <= most:
-            raise ParameterError(f"count is {count}, the result has 1 to {most} vectors")
+        if count is not None and not min(1, most) <= count <= most:
+            raise ParameterError(f"count is {count}, the result has {min(1, most)} to {most} vectors")
         return most if count is None else count
 
     def _decrypt_slots(self, item: Item, share_bits: float | None, shared: int, threads: int) -> Array:
@@ -544,16 +550,13 @@ class Server:
     def evaluate(self, inputs: EncryptedVectors, progress: Progress | None = None) -> tuple[EncryptedVectors, Report]:
         """The encrypted results, and what it took."""
         outputs, layers = self.evaluate_layers(inputs, progress)
-        total = layers[0][1]
-        for _, report in layers[1:]:
-            total = total + report
-        return outputs, total
+        return outputs, sum((report for _, report in layers), start=Report(self.device_name, 0.0))
 
     def evaluate_layers(
         self, inputs: EncryptedVectors, progress: Progress | None = None
     ) -> tuple[EncryptedVectors, list[tuple[str, Report]]]:
-        """The encrypted results, and what each layer took over all groups."""
-        if not inputs.groups:
+        """The encrypted results, and what each layer took over all groups; of no vectors, no results."""
+        if not inputs.groups and inputs.count != 0:
             raise ShapeError("there is nothing to evaluate: no ciphertexts were given")
         inputs.check(self.program, "input")
         for group in inputs.groups:

@@ -9,6 +9,7 @@ no weights.
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,11 +17,13 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, ValidationError
 
-from ringforge.arrays import real_numbers
-from ringforge.errors import FormatError, MismatchError, ParameterError, ShapeError
+from ringforge import frames
+from ringforge.arrays import real_numbers, rows_in_order
+from ringforge.errors import FormatError, MismatchError, NamesWarning, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.files import first_line, writing
-from ringforge.matvec.program import Program
+from ringforge.matvec import decisions
+from ringforge.matvec.program import FeatureNames, Program
 from ringforge.programs import Frozen, first_problem
 
 Array = npt.NDArray[np.float64]
@@ -33,8 +36,8 @@ MAX_FILE = 1 << 22
 MAX_COUNT = 1 << 16
 
 #: What becomes of scores: nothing; 1/(1 + e^-s); e^s over their sum; logistic functions over their sum; (clip(s) + 1)/2
-#: over their sum; of softmax, the logarithm, of values alone.
-Link = Literal["identity", "sigmoid", "softmax", "one-vs-rest", "clip", "log-softmax"]
+#: over their sum; of values e^s, e^s - 1, and the logarithm of softmax.
+Link = Literal["identity", "sigmoid", "softmax", "one-vs-rest", "clip", "exp", "expm1", "log-softmax"]
 
 
 class Rule(Frozen):
@@ -46,9 +49,13 @@ class Rule(Frozen):
             predicted for scores above 0.
         classes: labels, in the order of scores.
         link: what makes probabilities of scores; for "values", what is applied to results.
+        decision: how scores decide if neither one for each class nor one for two does (:mod:`.decisions`).
+        threshold: what a single score must reach for the second class; None is 0.
         low, high: ranges of inputs, one number each or one for each feature; they are mapped to -1 ... 1 before
             encryption. None: inputs are encrypted as they are.
         program: digest of the program that the rule goes with; empty when it is not bound to one.
+        features: names of the inputs' columns, in order; None where the model was made without.
+        one_column: values of a single output come as (k, 1), as a regression gives them that was fitted so.
     """
 
     format: Literal["ringforge-matvec-rule"] = "ringforge-matvec-rule"
@@ -58,9 +65,13 @@ class Rule(Frozen):
     outputs: Annotated[int, Field(ge=1, le=1 << 20)]
     classes: Annotated[list[Label], Field(min_length=2, max_length=MAX_COUNT)] | None = None
     link: Link = "identity"
+    decision: decisions.Decision | None = None
+    threshold: Annotated[float, Field(allow_inf_nan=False)] | None = None
     low: Annotated[list[float], Field(min_length=1, max_length=MAX_COUNT)] | None = None
     high: Annotated[list[float], Field(min_length=1, max_length=MAX_COUNT)] | None = None
     program: Annotated[str, Field(max_length=128)] = ""
+    features: FeatureNames | None = None
+    one_column: StrictBool | None = None
 
     @classmethod
     def of(cls, **fields: Any) -> Rule:
@@ -88,10 +99,14 @@ class Rule(Frozen):
             if self.link == "log-softmax":
                 raise FormatError("a rule of classes has probabilities, not their logarithms")
             count = len(self.classes)
-            if not (self.outputs == count or (self.outputs == 1 and count == 2)):
+            if self.by_pairs and self.outputs != decisions.pair_count(count):
+                raise FormatError(f"{count} classes and {self.outputs} scores; one score for each pair is needed")
+            if not self.by_pairs and not (self.outputs == count or (self.outputs == 1 and count == 2)):
                 raise FormatError(f"{count} classes and {self.outputs} scores; one score for each class is needed")
             if len({type(c) for c in self.classes}) > 1 or len(set(self.classes)) < count:
                 raise FormatError("classes must be different labels of one type")
+        if (self.decision is not None and self.classes is None) or (self.threshold is not None and not self.binary):
+            raise FormatError("a rule has a decision for classes alone, and a threshold for one score of two classes")
         if (self.low is None) != (self.high is None):
             raise FormatError("a rule has both ends of its ranges, or neither")
         if self.low is not None and self.high is not None:
@@ -99,11 +114,25 @@ class Rule(Frozen):
                 raise FormatError(f"ranges of {len(self.low)} and {len(self.high)} numbers for {self.inputs} features")
             if (np.array(self.low) > np.array(self.high)).any():
                 raise FormatError("a range ends below its beginning")
+        if self.features is not None and len(self.features) != self.inputs:
+            raise FormatError(f"{len(self.features)} names for {self.inputs} features; one name for each is needed")
+        if self.one_column and (self.kind != "values" or self.outputs != 1):
+            raise FormatError("one column of values is what a regression with one output gives, and no other model")
 
     @property
     def binary(self) -> bool:
         """Whether one score decides between two classes."""
         return self.classes is not None and self.outputs == 1
+
+    @property
+    def by_pairs(self) -> bool:
+        """Whether each pair of classes has a score."""
+        return self.decision not in (None, "order")
+
+    @property
+    def _saturates(self) -> bool:
+        """Whether the largest probability decides, each a logistic function of its own score."""
+        return self.decision == "order" and self.link == "one-vs-rest"
 
     # ---- before encryption ----
 
@@ -114,15 +143,36 @@ class Rule(Frozen):
         half = high / 2 - low / 2  # without a difference beyond doubles
         return np.broadcast_to(low + half, (self.inputs,)), np.broadcast_to(np.where(half > 0, half, 1.0), self.inputs)
 
-    def encode(self, x: npt.ArrayLike) -> Array:
-        """Rows of features (k, n) or one row as what is encrypted: each range becomes -1 ... 1.
+    def rows(self, x: npt.ArrayLike) -> Array:
+        """Return rows of features (k, n), in the model's order.
+
+        Columns of data frames, files with a header and the entries of a pandas Series are put in order by their names
+        where the model has names too; else they are taken as they come, with a warning, as scikit-learn does.
 
         Raises:
-            ShapeError: another number of features. ringforge.ValueError: no finite real numbers, or one outside
-            of its range; the message names the feature, never the value.
+            MismatchError: other columns than the model's. ShapeError: another number of features.
+            ringforge.ValueError: no real numbers; of data frames the message names the column.
         """
-        rows = np.atleast_2d(real_numbers(x, "features"))
-        if rows.ndim != 2 or rows.shape[1] != self.inputs or not len(rows):
+        names = frames.column_names(x)
+        if (names is None) != (self.features is None):
+            have, lacks = ("the model", "the data") if names is None else ("the data", "the model")
+            warnings.warn(
+                f"{have} has names of features and {lacks} has none, so that columns are taken in the order in which "
+                "they come: fit the model and predict with data frames to have them put in order",
+                NamesWarning,
+                stacklevel=3,
+            )
+        return rows_in_order(x, self.features, "features")
+
+    def encode(self, x: npt.ArrayLike) -> Array:
+        """Return rows of features (k, n), or one row, as what is encrypted: each range becomes -1 ... 1.
+
+        Raises:
+            MismatchError, ShapeError: other features, as `rows`. ringforge.ValueError: no finite real numbers, or one
+            outside of its range; the message names the feature, never the value.
+        """
+        rows = self.rows(x)
+        if rows.ndim != 2 or rows.shape[1] != self.inputs:
             raise ShapeError(f"rows of {self.inputs} features are needed, not an array of shape {rows.shape}")
         if not np.isfinite(rows).all():
             raise RingforgeValueError("features must be finite numbers: found NaN or infinity")
@@ -132,9 +182,11 @@ class Rule(Frozen):
         scaled = (rows - middle) / half
         beyond = np.flatnonzero((np.abs(scaled) > 1 + 1e-9).any(axis=0))
         if len(beyond):
+            name = f"feature {beyond[0]}" if self.features is None else f'feature "{self.features[beyond[0]][:40]}"'
             raise RingforgeValueError(
-                f"feature {beyond[0]} has a value outside of its range, and so have {len(beyond) - 1} further features:"
-                " clip the data, or ask for a model with wider ranges: from_sklearn(..., input_range=...)"
+                f"{name} has a value outside of its range, and so have {len(beyond) - 1} further features:"
+                " clip the data, or import the model with wider ranges: "
+                "from_sklearn(model, input_range=matvec.input_range(X, margin=...)), X being rows like these"
             )
         return np.clip(scaled, -1.0, 1.0)
 
@@ -149,9 +201,25 @@ class Rule(Frozen):
     # ---- after decryption ----
 
     def scores(self, results: npt.ArrayLike) -> Array:
-        """Decrypted results in scikit-learn's shape: (k,) for a single score or value, else (k, outputs)."""
+        """Decrypted results in scikit-learn's shape: (k,) for a single score or value, else (k, outputs).
+
+        A regression that was fitted with targets (n, 1) gives (k, 1) where scikit-learn's does.
+
+        Raises:
+            ParameterError: a classifier without scores of its own, as a Bayesian one.
+        """
         rows = self._results(results)
-        return rows[:, 0] if self.outputs == 1 and self.kind != "features" else rows
+        if self.decision == "order":
+            raise ParameterError(
+                "this classifier has no decision_function: its scores only say which class comes first; use predict"
+                + ("" if self.link == "identity" else " or predict_proba")
+            )
+        if self.by_pairs and self.classes is not None and self.decision != "pairs":
+            found = decisions.shown(rows, len(self.classes))
+            return found[:, 1] if self.binary else found
+        if self.decision == "pairs":  # libsvm counts them the other way round
+            return -rows
+        return rows[:, 0] if self.outputs == 1 and self.kind != "features" and not self.one_column else rows
 
     def labels(self, results: npt.ArrayLike) -> npt.NDArray[Any]:
         """The class of each row; of equal scores the first, of a single score 0 the first class.
@@ -162,7 +230,14 @@ class Rule(Frozen):
         rows = self._results(results)
         if self.classes is None:
             raise ParameterError(f"a model of {self.kind} has no classes")
-        best = (rows[:, 0] > 0).astype(np.intp) if self.binary else rows.argmax(axis=1)
+        if self.binary:
+            best = (rows[:, 0] > (self.threshold or 0.0)).astype(np.intp)
+        elif self.by_pairs and self.decision is not None:
+            best = decisions.best(rows, len(self.classes), self.decision)
+        elif self._saturates:
+            best = self.probabilities(rows).argmax(axis=1)
+        else:
+            best = rows.argmax(axis=1)
         labels: npt.NDArray[Any] = np.asarray(self.classes)[best]
         return labels
 
@@ -180,6 +255,8 @@ class Rule(Frozen):
         if self.link == "log-softmax":
             shifted = rows - rows.max(axis=1, keepdims=True)
             return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+        if self.link in ("exp", "expm1"):
+            return np.asarray(np.exp(rows) if self.link == "exp" else np.expm1(rows))
         if self.link == "softmax":
             powers = np.exp(rows - rows.max(axis=1, keepdims=True))
             return np.asarray(powers / powers.sum(axis=1, keepdims=True))
@@ -197,9 +274,15 @@ class Rule(Frozen):
         if self.classes is None:
             return np.zeros(len(rows), dtype=bool)
         if self.binary:
-            return np.abs(rows[:, 0]) <= error
+            return np.asarray(np.abs(rows[:, 0] - (self.threshold or 0.0)) <= error)
+        if self.by_pairs and self.decision is not None:
+            return decisions.uncertain(rows, len(self.classes), self.decision, error)
         best = np.sort(rows, axis=1)
-        return best[:, -1] - best[:, -2] <= 2 * error
+        close = best[:, -1] - best[:, -2] <= 2 * error
+        if self._saturates:
+            # Beyond 30 logistic functions round to 1, and the first of these classes is predicted.
+            close |= best[:, -2] > 30
+        return np.asarray(close)
 
     def _results(self, results: npt.ArrayLike) -> Array:
         rows = np.atleast_2d(real_numbers(results, "results"))
@@ -229,6 +312,11 @@ class Rule(Frozen):
             )
         if self.low is not None and program.input_bound < 1:
             raise MismatchError(f"the rule's inputs reach 1, the program takes them up to {program.input_bound:g}")
+        if self.features is not None and program.features is not None and self.features != program.features:
+            raise MismatchError(
+                "the rule and the program have different names of features, or in another order: get both from the "
+                "same source"
+            )
         if self.program and self.program != program.digest:
             raise MismatchError(
                 f"this rule goes with another program (digest {self.program[:8]}, this one has {program.digest[:8]}): "
@@ -274,11 +362,26 @@ def _logistic(s: Array) -> Array:
     return part
 
 
-def input_range(x: npt.ArrayLike, margin: float = 0.5) -> tuple[Array, Array]:
-    """Ranges of features from sample rows, each widened on both sides by `margin` times its length.
+class InputRange(tuple[Array, Array]):
+    """Ranges of features, (low, high), with the names of the columns that they were measured on.
+
+    Attributes:
+        names: of the columns of a data frame, else None.
+    """
+
+    names: tuple[str, ...] | None
+
+    def __new__(cls, ends: tuple[Array, Array], names: tuple[str, ...] | None = None) -> InputRange:
+        made = super().__new__(cls, ends)
+        made.names = names
+        return made
+
+
+def input_range(x: npt.ArrayLike, margin: float = 0.5) -> InputRange:
+    """Return ranges of features from sample rows, each widened on both sides by `margin` times its length.
 
     What is made of it is public: clients learn the ranges. Promised ranges (pixels are 0 ... 16) say nothing of
-    samples.
+    samples. Of a data frame the names of columns go with them, so that `from_sklearn` puts them in order.
 
     Raises:
         ShapeError: not rows. ringforge.ValueError: not finite, or a negative margin.
@@ -290,4 +393,4 @@ def input_range(x: npt.ArrayLike, margin: float = 0.5) -> tuple[Array, Array]:
         raise RingforgeValueError("samples must be finite, and margin a number of at least 0")
     low, high = rows.min(axis=0), rows.max(axis=0)
     wider = margin * (high - low)
-    return low - wider, high + wider
+    return InputRange((low - wider, high + wider), frames.column_names(x))

@@ -236,7 +236,7 @@ def all_services(folder: Path) -> Iterator[Service]:
         _matmul,
         state={"program": program, "holder": holder, "product": a @ b},
     )
-    save_model(matvec.Sequential([matvec.Linear(np.full((2, 3), 0.5))]), folder / "model.npz")
+    save_model(folder / "model.npz", matvec.Sequential([matvec.Linear(np.full((2, 3), 0.5))]))
     (folder / "mvroom").mkdir()
     words = ["ringforge.matvec.service", "--model", "model.npz", "--params", "set-a", "--batches", "1"]
     yield Service("matvec", [*words, "--folder", "mvroom"], folder, _matvec)

@@ -199,7 +199,7 @@ def test_accuracy_layer_by_layer() -> None:
 def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     net, x = deep(3), samples()
-    matvec.save_model(net, "m.npz")
+    matvec.save_model("m.npz", net)
     np.savetxt("x.csv", x, delimiter=",")
 
     def run(words: str) -> int:

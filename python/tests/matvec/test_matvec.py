@@ -235,7 +235,7 @@ def test_programs_survive_files_and_refuse_damage(tmp_path: Path) -> None:
 
 def test_models_survive_files(tmp_path: Path) -> None:
     net = matvec.Sequential([linear(5, 4), matvec.Square(), linear(2, 5, bias=False)])
-    matvec.save_model(net, tmp_path / "m.npz")
+    matvec.save_model(tmp_path / "m.npz", net)
     again = matvec.load_model(tmp_path / "m.npz")
     x = RNG.uniform(-1, 1, (3, 4))
     assert np.array_equal(net(x), again(x))

@@ -158,7 +158,7 @@ def test_export_and_import_agree(tmp_path_factory: Any, widths: list[int], dtype
         layers += [Linear(weights, RNG.normal(size=rows).astype(dtype) if rows % 2 else None), Square()]
     net = Sequential(layers)
     path = tmp_path_factory.mktemp("onnx") / "net.onnx"
-    save_onnx(net, path, dtype)
+    save_onnx(path, net, dtype)
     onnx.checker.check_model(onnx.load(str(path)))
     again = load_onnx(path)
     x = RNG.uniform(-1, 1, (3, widths[0]))
@@ -437,13 +437,13 @@ def test_labels_at_the_end_are_the_clients(tmp_path: Path, labels: Any) -> None:
 def test_polynomials_are_written_as_horners_rule(tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     net = Sequential([Polynomial([0.1, 0.0, 0.3]), Linear(f32(3, 6)), approximations.tanh(5).polynomial])
-    save_onnx(net, path, np.float64)
+    save_onnx(path, net, np.float64)
     onnx.checker.check_model(onnx.load(str(path)))
     x = RNG.uniform(-1, 1, (4, 6))
     np.testing.assert_allclose(ReferenceEvaluator(str(path)).run(None, {"x": x})[0], net(x), rtol=1e-9)
     np.testing.assert_allclose(load_onnx(path)(x), net(x), rtol=1e-9)
     with pytest.raises(UnsupportedModelError, match="degree at most 15"):
-        save_onnx(Sequential([Linear(f32(3, 6)), approximations.tanh(17).polynomial]), path)
+        save_onnx(path, Sequential([Linear(f32(3, 6)), approximations.tanh(17).polynomial]))
 
 
 # ---- refusals ----
@@ -665,7 +665,7 @@ def test_damaged_files_give_errors_of_ours(tmp_path_factory: Any, data: st.DataO
     """Truncated or altered anywhere: a model, or an exception of ours, never another one."""
     path = tmp_path_factory.getbasetemp() / "damaged.onnx"
     path.unlink(missing_ok=True)
-    save_onnx(Sequential([Linear(np.ones((2, 3)), [1.0, 2.0]), Square(), Linear(np.ones((1, 2)))]), path)
+    save_onnx(path, Sequential([Linear(np.ones((2, 3)), [1.0, 2.0]), Square(), Linear(np.ones((1, 2)))]))
     content = bytearray(path.read_bytes())
     if data.draw(st.booleans()):
         del content[data.draw(st.integers(0, len(content) - 1)) :]

@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A saved classifier of wine, and rows."""
     monkeypatch.chdir(tmp_path)
     there = fitted(CLASSIFIERS["LinearSVC"], "wine")
-    matvec.save_model(matvec.from_sklearn(there, input_range=ranges("wine")), tmp_path / "m.npz")
+    matvec.save_model(tmp_path / "m.npz", matvec.from_sklearn(there, input_range=ranges("wine")))
     np.save(tmp_path / "x.npy", split("wine")[2])
     return tmp_path
 
@@ -42,6 +42,25 @@ def test_classes_by_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -
     exact = there.decision_function(split("wine")[2])
     assert np.abs(np.load(folder / "y.npy") - exact).max() < 1e-2
     assert f"classes of {len(classes)} rows; none is closer" in " ".join(printed(capsys).split())
+
+
+@pytest.mark.filterwarnings("ignore::ringforge.errors.NamesWarning")
+@pytest.mark.parametrize("rows", ["npy", "csv"])
+def test_no_rows_give_no_results(folder: Path, rows: str, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(folder / "none.npy", np.zeros((0, 13)))
+    (folder / "none.csv").write_text(",".join("abcdefghijklm") + "\n")
+    for line in (
+        "plan --model m --out p.json --rule r.json --batch 5 --params set-a",
+        "keygen --program p.json --secret s.key --eval-keys e.keys",
+        f"encrypt --program p.json --secret s.key --in none.{rows} --out x.ct --rule r.json",
+        "evaluate --program p.json --model m --keys e.keys --in x.ct --out y.ct --json",
+        "evaluate --program p.json --model m --keys e.keys --in x.ct --out z.ct",
+        "decrypt --program p.json --secret s.key --in y.ct --out y.npy --rule r.json --labels c.txt",
+    ):
+        assert main(["matvec", *shlex.split(line)]) == 0, (line, capsys.readouterr())
+    assert np.load(folder / "y.npy").shape == (0, 3)
+    assert (folder / "c.txt").read_text() == ""
+    assert matvec.Program.load(folder / "p.json").batch == 8
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def rooms(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     client, server = root / "client", root / "server"
     client.mkdir()
     server.mkdir()
-    matvec.save_model(small_model(), server / "model.npz")
+    matvec.save_model(server / "model.npz", small_model())
     np.save(client / "x.npy", RNG.uniform(-1, 1, (3, 12)))
 
     def run(folder: Path, words: str) -> None:
@@ -273,7 +273,7 @@ def test_the_server_process_has_no_secret_in_memory(tmp_path: Path) -> None:
     """As in the demo: a server process computes for a client; its memory is searched while it runs."""
     folder = tmp_path / "server"
     folder.mkdir()
-    save_onnx(small_model(), folder / "model.onnx")
+    save_onnx(folder / "model.onnx", small_model())
     with server_process(folder / "model.onnx", folder, "auto", 1) as (port, pid):
         if not os.access(f"/proc/{pid}/mem", os.R_OK):
             pytest.skip("this system does not show the memory of processes")

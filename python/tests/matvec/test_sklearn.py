@@ -29,7 +29,7 @@ from sklearn.linear_model import (
     SGDClassifier,
     SGDRegressor,
 )
-from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures, RobustScaler, StandardScaler
 from sklearn.svm import LinearSVR
@@ -307,11 +307,6 @@ class Derived(LogisticRegression):
     """May have another decision."""
 
 
-def _mlp(**options: Any) -> Any:
-    mlp = MLPRegressor(hidden_layer_sizes=(3,), activation="identity", max_iter=5, random_state=0, **options)
-    return mlp.fit(X / X.max(axis=0), Y)
-
-
 def _sparse() -> Any:
     return SGDClassifier(random_state=0).fit(X, Y).sparsify()
 
@@ -333,9 +328,9 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "sparse coefficients": (_sparse, UnsupportedModelError, "densify"),
     "not finite": (_broken, RingforgeValueError, "NaN"),
     "products of features": (
-        lambda: make_pipeline(PolynomialFeatures(), LinearRegression()).fit(X, Y),
+        lambda: make_pipeline(PolynomialFeatures(3), LinearRegression()).fit(X, Y),
         UnsupportedModelError,
-        "PolynomialFeatures",
+        "more than two features",
     ),
     "clipped": (lambda: MinMaxScaler(clip=True).fit(X), UnsupportedModelError, "clip=False"),
     "several labels": (
@@ -350,7 +345,6 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
         UnsupportedModelError,
         "several labels",
     ),
-    "exponential output": (lambda: _mlp(loss="poisson"), UnsupportedModelError, "squared_error"),
     "nothing but passthrough": (
         lambda: Pipeline([("a", "passthrough")]).fit(X, Y),
         UnsupportedModelError,
@@ -395,7 +389,7 @@ def test_client_and_server_apart_with_files_between(tmp_path: Path) -> None:
     """The client has a program, a rule and its key; the server the model, keys and ciphertexts."""
     there, held = fitted(CLASSIFIERS["PCA"], "breast_cancer"), split("breast_cancer")[2]
     trained = matvec.from_sklearn(there, input_range=ranges("breast_cancer"))
-    matvec.save_model(trained, tmp_path / "model.npz")
+    matvec.save_model(tmp_path / "model.npz", trained)
     del trained
     # Server: plans what it has, publishes.
     at_server = matvec.load_estimator(tmp_path / "model.npz")
@@ -497,12 +491,12 @@ def test_samples_bound_what_networks_reach() -> None:
 def test_models_in_files_keep_layers_and_rule(tmp_path: Path) -> None:
     scaler, mlp = network("tanh")
     ours = matvec.from_sklearn(mlp, activation=approximations.tanh(9, (-4, 4)), input_range=(-5, 5))
-    matvec.save_model(ours, tmp_path / "m.npz")
+    matvec.save_model(tmp_path / "m.npz", ours)
     again = matvec.load_estimator(tmp_path / "m.npz")
     assert again.rule == ours.rule
     x = np.clip(scaler.transform(HELD), -5, 5)
     np.testing.assert_array_equal(again.scores_in_clear(x), ours.scores_in_clear(x))
-    matvec.save_model(ours.model, tmp_path / "layers.npz")
+    matvec.save_model(tmp_path / "layers.npz", ours.model)
     with pytest.raises(FormatError, match="no rule"):
         matvec.load_estimator(tmp_path / "layers.npz")
     for name in ("m.joblib", "m.pkl"):

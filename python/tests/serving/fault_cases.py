@@ -262,7 +262,7 @@ class Matvec(Case):
         self.program = matvec.compile_model(model, "set-a").program
         self.client = matvec.Client(self.program)
         self.client.save_evaluation_keys(self.folder / "keys")
-        save_model(model, self.folder / "model.npz")
+        save_model(self.folder / "model.npz", model)
 
     def words(self) -> list[str]:
         return ["--model", "model.npz", "--params", "set-a", "--batches", "1", "--folder", "disk"]
