@@ -182,7 +182,7 @@ def test_accuracy_is_that_of_the_polynomial_and_says_so() -> None:
 def test_commands_say_it(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     np.save("x.npy", np.array([[0.3]]))
-    matvec.save_model(network(5.0), "m.npz")
+    matvec.save_model("m.npz", network(5.0))
 
     def run(line: str, code: int = 0) -> str:
         assert main(["matvec", *line.split()]) == code
@@ -202,7 +202,7 @@ def test_commands_say_it(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
     assert main(["info", "p.json"]) == 0
     assert "inputs may leave the interval" in capsys.readouterr().err
     assert "warning" not in run("plan --model m.npz --samples x.npy --out quiet.json")
-    matvec.save_model(network(50.0), "h.npz")
+    matvec.save_model("h.npz", network(50.0))
     assert "error: values before layer 1" in run("plan --model h.npz --out h.json", 1)
 
 
