@@ -170,8 +170,8 @@ def compile_model(
         precision=precision,
         share_bits=share_bits,
         device=None if device is None else open_device(device),
-        features=names,
         beyond=tuple(beyond),
+        features=names,
     )
     compiled = _compiled(request, parameters)
     if beyond:
@@ -180,7 +180,12 @@ def compile_model(
 
 
 def compile_inside(
-    model: Model, parameters: Parameters | None = None, *, batch: int = 1, input_bound: float | None = None
+    model: Model,
+    parameters: Parameters | None = None,
+    *,
+    batch: int = 1,
+    input_bound: float | None = None,
+    features: list[str] | None = None,
 ) -> Compiled:
     """Plans a model whose inputs are looked at in the clear before each use: nothing is said of intervals.
 
@@ -189,9 +194,8 @@ def compile_inside(
     seq = as_sequential(model)
     sizes = find_bounds(seq, input_bound)
     own = _own_scales(seq, sizes)
-    return _compiled(
-        _Request(seq, sizes, batch, None, "auto", None, "ckks", own, None, None, None, None, ()), parameters
-    )
+    request = _Request(seq, sizes, batch, None, "auto", None, "ckks", own, None, None, None, (), features)
+    return _compiled(request, parameters)
 
 
 def _own_scales(model: Sequential, bounds: Bounds) -> bool:
@@ -236,9 +240,9 @@ class _Request:
     precision: float | None
     share_bits: float | None
     device: Device | None
-    features: list[str] | None
     #: Polynomials whose intervals inputs may leave.
     beyond: tuple[Departure, ...]
+    features: list[str] | None
 
     @property
     def depth(self) -> int:

@@ -238,14 +238,15 @@ class _Estimator:
 
     def _plan(self, rows: int) -> Program:
         bound = None if self.rule.low is None else 1.0
-        alone = compile_inside(self.model, input_bound=bound).program
+        alone = compile_inside(self.model, input_bound=bound, features=self.rule.features).program
         packings = [plan.packing for plan in alone.plans]
         width = max(max(p.rows, p.cols) for p in packings)
         room = alone.context.params.slots // (1 << (width - 1).bit_length())
         batch = min(1 << (max(rows, 1) - 1).bit_length(), room)
         if batch <= 1:
             return alone
-        return compile_inside(self.model, alone.context.params, batch=batch, input_bound=bound).program
+        params = alone.context.params
+        return compile_inside(self.model, params, batch=batch, input_bound=bound, features=self.rule.features).program
 
     # ---- scikit-learn's conventions ----
 

@@ -64,9 +64,12 @@ def departures(model: Sequential, bounds: Bounds) -> list[Departure]:
     None where samples stay inside, which `find_bounds` has made sure of, or where promised bounds do.
     """
     found: list[tuple[int, float, float, tuple[float, float]]] = []
+    stated = [i for i, x in enumerate(model.layers) if isinstance(x, Polynomial) and x.interval is not None]
+    if not stated:
+        return []
     low: Array = np.full(model.inputs, -bounds.used[0])
     high = -low
-    for i, layer in enumerate(model.layers):
+    for i, layer in enumerate(model.layers[: stated[-1] + 1]):
         if isinstance(layer, Polynomial) and layer.interval is not None:
             sampled = bool(bounds.measured) and bounds.measured[i] > 0
             if not sampled and _beyond(low, layer.interval).any() | _beyond(high, layer.interval).any():
@@ -117,8 +120,11 @@ def rows_outside(model: Sequential, rows: Array) -> tuple[int, str]:
     left = np.zeros(len(rows), dtype=bool)
     where = ""
     values = rows
+    last = max(
+        (i for i, x in enumerate(model.layers) if isinstance(x, Polynomial) and x.interval is not None), default=-1
+    )
     with np.errstate(all="ignore"):
-        for i, layer in enumerate(model.layers):
+        for i, layer in enumerate(model.layers[: last + 1]):
             if isinstance(layer, Polynomial) and layer.interval is not None:
                 now = _beyond(values, layer.interval).any(axis=1)
                 if now.any() and not where:

@@ -193,6 +193,11 @@ class Graph:
             raise ShapeError(f"inputs have {math.prod(self._input.shape)} values in one place and {width} in another")
         return self._input
 
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """Of one input, without the batch."""
+        return () if self._input is None else self._input.shape
+
     def width(self, operand: Operand, width: int) -> Value:
         """An operand whose number of values an operator fixes."""
         if isinstance(operand, Open):

@@ -111,7 +111,8 @@ def _walked(graph: Graph) -> tuple[Sequential, Rule]:
     if graph.model.base == 0 and value.degree == 1 and value.line(graph.model).is_identity:
         raise UnsupportedModelError("the model computes nothing: it has no linear layer")
     model = graph.model.model(value)
-    rule = Rule.of(inputs=model.inputs, outputs=model.outputs, **fields)
+    shape = graph.input_shape
+    rule = Rule.of(inputs=model.inputs, outputs=model.outputs, shape=list(shape) if len(shape) > 1 else None, **fields)
     return model, rule
 
 

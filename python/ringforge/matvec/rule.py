@@ -9,6 +9,7 @@ no weights.
 from __future__ import annotations
 
 import json
+import math
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -36,7 +37,7 @@ MAX_FILE = 1 << 22
 MAX_COUNT = 1 << 16
 
 #: What becomes of scores: nothing; 1/(1 + e^-s); e^s over their sum; logistic functions over their sum; (clip(s) + 1)/2
-#: over their sum; e^s and e^s - 1 of values; of softmax, the logarithm, of values alone.
+#: over their sum; of values e^s, e^s - 1, and the logarithm of softmax.
 Link = Literal["identity", "sigmoid", "softmax", "one-vs-rest", "clip", "exp", "expm1", "log-softmax"]
 
 
@@ -56,6 +57,7 @@ class Rule(Portable, Frozen):
         program: digest of the program that the rule goes with; empty when it is not bound to one.
         features: names of the inputs' columns, in order; None where the model was made without.
         one_column: values of a single output come as (k, 1), as a regression gives them that was fitted so.
+        shape: of one input, where the model takes images or other arrays; they may be given as such or as rows.
     """
 
     format: Literal["ringforge-matvec-rule"] = "ringforge-matvec-rule"
@@ -72,6 +74,7 @@ class Rule(Portable, Frozen):
     program: Annotated[str, Field(max_length=128)] = ""
     features: FeatureNames | None = None
     one_column: StrictBool | None = None
+    shape: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=2, max_length=16)] | None = None
 
     @classmethod
     def of(cls, **fields: Any) -> Rule:
@@ -118,6 +121,8 @@ class Rule(Portable, Frozen):
             raise FormatError(f"{len(self.features)} names for {self.inputs} features; one name for each is needed")
         if self.one_column and (self.kind != "values" or self.outputs != 1):
             raise FormatError("one column of values is what a regression with one output gives, and no other model")
+        if self.shape is not None and math.prod(self.shape) != self.inputs:
+            raise FormatError(f"inputs of shape {self.shape} are no {self.inputs} numbers")
 
     @property
     def binary(self) -> bool:
@@ -164,8 +169,13 @@ class Rule(Portable, Frozen):
             outside of its range; the message names the feature, never the value.
         """
         rows = self.rows(x)
+        if self.shape is not None and list(rows.shape[1:]) == self.shape:
+            rows = rows.reshape(len(rows), self.inputs)
+        elif self.shape is not None and list(rows.shape) == self.shape and rows.shape[-1] != self.inputs:
+            rows = rows.reshape(1, self.inputs)
         if rows.ndim != 2 or rows.shape[1] != self.inputs:
-            raise ShapeError(f"rows of {self.inputs} features are needed, not an array of shape {rows.shape}")
+            arrays = "" if self.shape is None else f", or arrays of shape {('k', *self.shape)},".replace("'k'", "k")
+            raise ShapeError(f"rows of {self.inputs} features{arrays} are needed, not an array of shape {rows.shape}")
         if not np.isfinite(rows).all():
             raise RingforgeValueError("features must be finite numbers: found NaN or infinity")
         if self.low is None:
@@ -244,11 +254,11 @@ class Rule(Portable, Frozen):
             if self.classes is None:
                 return rows
             raise ParameterError("this classifier gives scores, no probabilities: use decision_function")
-        if self.link in ("exp", "expm1"):
-            return np.asarray(np.exp(rows) if self.link == "exp" else np.expm1(rows))
         if self.link == "log-softmax":
             shifted = rows - rows.max(axis=1, keepdims=True)
             return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+        if self.link in ("exp", "expm1"):
+            return np.asarray(np.exp(rows) if self.link == "exp" else np.expm1(rows))
         if self.link == "softmax":
             powers = np.exp(rows - rows.max(axis=1, keepdims=True))
             return np.asarray(powers / powers.sum(axis=1, keepdims=True))

@@ -21,6 +21,7 @@ from ringforge.errors import (
     FormatError,
     IntervalWarning,
     ParameterError,
+    ShapeError,
     UnsupportedModelError,
 )
 from ringforge.matvec import approximations, from_onnx, onnx_table
@@ -28,6 +29,7 @@ from ringforge.matvec.intervals import rows_outside
 from ringforge.matvec.onnx_formula import REPLACEABLE
 from ringforge.matvec.onnx_operators import OPERATORS
 from ringforge.matvec.polynomial import Polynomial
+from ringforge.matvec.rule import Rule
 from tests.answers import result_of
 
 onnx = pytest.importorskip("onnx")
@@ -69,6 +71,19 @@ def test_networks_are_right_on_ciphertexts(tmp_path: Path, name: str) -> None:
         found.prepare(samples=np.random.default_rng(3).uniform(-1, 1, (64, rows.shape[1])), input_bound=1.0)
         got = found.predict(rows)
     assert np.abs(got - expected(network.path, x)).max() <= network.tolerance + 1e-3
+
+
+def test_images_are_taken_as_such_or_as_rows(tmp_path: Path) -> None:
+    network = graphs.NETWORKS["lenet"](tmp_path / "model.onnx")
+    found = from_onnx(network.path, activations=network.activations)
+    x = np.random.default_rng(9).uniform(-1, 1, (3, *network.shape))
+    right = found.scores_in_clear(x.reshape(3, -1))
+    np.testing.assert_array_equal(found.scores_in_clear(x), right)
+    np.testing.assert_allclose(found.scores_in_clear(x[0]), right[:1], rtol=1e-12)
+    with pytest.raises(ShapeError, match=re.escape("rows of 64 features, or arrays of shape (k, 1, 8, 8), are needed")):
+        found.scores_in_clear(x.reshape(3, 8, 8, 1))
+    found.rule.save(tmp_path / "rule.json")
+    np.testing.assert_array_equal(Rule.load(tmp_path / "rule.json").encode(x), x.reshape(3, -1))
 
 
 # ---- activations by name ----
