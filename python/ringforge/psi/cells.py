@@ -122,6 +122,21 @@ def _moment(value: Any) -> Any:
     return (value if str(value.dtype) == "datetime64[D]" else coarse).item()
 
 
+#: Whole numbers below these are exact in a column of short floats, by the type's name in pandas and in Arrow.
+_SHORT_FLOATS = {"float32": 1 << 24, "float": 1 << 24, "float16": 1 << 11, "halffloat": 1 << 11}
+
+
+def _exact(values: list[Any], dtype: Any) -> list[Any]:
+    """The values of a column, if its type tells them from their neighbours."""
+    limit = _SHORT_FLOATS.get(str(dtype).lower().removesuffix("[pyarrow]"))
+    if limit and any(isinstance(v, float) and abs(v) >= limit for v in values):
+        raise _NoTextError(
+            f"a column of {dtype}, which does not tell whole numbers from {limit:,} on from their neighbours: read it "
+            "as integers or text"
+        )
+    return values
+
+
 def _cell_text(value: Any) -> str:
     """Any value, for a column that is only copied into CSV."""
     try:
@@ -302,7 +317,7 @@ class ArrowRows:
     def values(self, index: int) -> list[Any]:
         column = self.table.column(index)
         try:
-            return list(column.to_pylist())
+            return _exact(list(column.to_pylist()), column.type)
         except ValueError:  # of pyarrow without pandas, for nanoseconds
             raise _NoTextError("a time with nanoseconds: round the column to microseconds") from None
 
@@ -363,10 +378,11 @@ class FrameRows:
         return [str(n) for n in self.frame.columns]
 
     def values(self, index: int) -> list[Any]:
-        return list(self.frame.iloc[:, index].tolist())
+        column = self.frame.iloc[:, index]
+        return _exact(list(column.tolist()), column.dtype)
 
     def texts(self, rows: Sequence[int]) -> Iterator[list[str]]:
-        columns = [self.values(i) for i in range(len(self.names))]
+        columns = [self.frame.iloc[:, i].tolist() for i in range(len(self.names))]
         return ([_cell_text(c[i]) for c in columns] for i in rows)
 
     def chosen(self, rows: Sequence[int], name: str | None, labels: list[str]) -> Any:

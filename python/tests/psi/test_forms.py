@@ -262,6 +262,17 @@ def test_labels_are_a_last_column() -> None:
         assert list(got["server_label"]) == ["x" * 100] or got["server_label"].to_pylist() == ["x" * 100]
 
 
+def test_short_floats_that_are_not_exact() -> None:
+    for column in (np.float32, np.float16):
+        good, bad = (np.array([1, 2, edge], column) for edge in (3, 2.0**24 if column is np.float32 else 2.0**11))
+        for make in (pd.DataFrame, pa.table, pl.DataFrame):
+            if make is pl.DataFrame and column is np.float16:
+                continue  # not in all releases of polars
+            assert len(asked(frame(1, 3), make({"e": good}))) == 2
+            with pytest.raises(FormatError, match="does not tell whole numbers from"):
+                asked(frame(1, 3), make({"e": bad}))
+
+
 def test_numbers_that_are_names() -> None:
     numbered = pd.DataFrame([["x", "a"], ["a", "b"]])  # columns 0 and 1
     assert asked(frame("a"), numbered, column=1)[1].tolist() == ["a"]

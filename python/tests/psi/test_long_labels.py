@@ -70,6 +70,11 @@ def test_the_longest_label_by_polynomials() -> None:
     assert ask(Server.build(elements, algorithm="poly", client_size=16), [*elements, b"another"]) == elements
 
 
+def test_labels_of_the_published_look_up() -> None:
+    elements = labelled(0, 60)
+    assert ask(Server.build(elements, log_bins=1, algorithm="paper"), [*elements, b"another"]) == elements
+
+
 def test_longer_ones_are_refused() -> None:
     with pytest.raises(ParameterError, match="labels of 65,537 bytes: 65,536 are the most"):
         Server.build({b"a": bytes(65537)}, log_bins=2)
