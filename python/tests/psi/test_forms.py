@@ -262,6 +262,15 @@ def test_labels_are_a_last_column() -> None:
         assert list(got["server_label"]) == ["x" * 100] or got["server_label"].to_pylist() == ["x" * 100]
 
 
+def test_columns_of_polars_that_arrow_has_not() -> None:
+    wide = pl.DataFrame({"e": pl.Series([1, 2], dtype=pl.Int128), "o": [object(), object()]})
+    got = asked(frame(2, 3), wide)
+    assert isinstance(got, pl.DataFrame)
+    assert got["e"].to_list() == [2]
+    with pytest.raises(FormatError, match="a column of Python objects"):
+        asked(frame(2, 3), wide, column="o")
+
+
 def test_short_floats_that_are_not_exact() -> None:
     for column in (np.float32, np.float16):
         good, bad = (np.array([1, 2, edge], column) for edge in (3, 2.0**24 if column is np.float32 else 2.0**11))
