@@ -340,7 +340,7 @@ VALUES: dict[str, Any] = {
 def test_any_container_against_any_other(tmp_path: Path, kind: str) -> None:
     """The rows are those whose value the server has, as Python compares them."""
     rng = random.Random(kind)
-    for server, client in itertools.product(CONTAINERS, repeat=2):
+    for server, client in rng.sample(list(itertools.product(CONTAINERS, repeat=2)), 12):
         gaps, sets = rng.choice([0.0, 0.2]), []
         for _ in range(2):
             values = [VALUES[kind](rng) for _ in range(12)]
