@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _complete(line: str) -> int:
     """Prints what may stand at a line's end, for a shell; errors are of no use there."""
-    with contextlib.suppress(Error, OSError, KeyboardInterrupt):
+    with output.replacing(), contextlib.suppress(Error, OSError, KeyboardInterrupt):
         for word in completion.answer(typer.main.get_command(app), line):
             print(word)
     return 0 if _flushed() else 1

@@ -226,6 +226,8 @@ def choose(
     """
     if algorithm == "paper":
         wanted = shape(mode, capacity, log_bins, tag_bits, label_bytes, hashes, element_bits, 3)
+        if wanted.log_cell > _MOST_LOG_CELL:
+            wanted = replace(wanted, log_cell=_MOST_LOG_CELL, cell_bits=max(wanted.cell_bits, _LOG_N - _MOST_LOG_CELL))
         digits = CutFields(log_base=9, count=6, drop=0)
         return PlanFields(
             algorithm="paper", log_n=_LOG_N, modulus=PAPER_MODULUS, log_bins=log_bins, cell_bits=wanted.cell_bits,
