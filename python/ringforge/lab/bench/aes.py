@@ -24,10 +24,10 @@ import numpy.typing as npt
 from ringforge import _native, ltv
 from ringforge.binary_slots import PAPER_INDEX, BinarySlots
 from ringforge.errors import Error, ParameterError
-from ringforge.lab.bench.timing import Timing, alternate, both_clocks, measure, median
 from ringforge.lab.papers.aes import figures, times
 from ringforge.lab.peers import flint
 from ringforge.lab.tables import Cell, Table, Value
+from ringforge.lab.timing import Timing, alternate, both_clocks, measure, median
 from ringforge.runs import Record
 
 CASES: Final = ("product", "own", "slots")

@@ -22,8 +22,8 @@ from ringforge.aes.engine import BLOCK_BYTES
 from ringforge.aes.ltv_engine import BITS, DEPTH, LEVELS, plan
 from ringforge.aes.sbox import cipher
 from ringforge.errors import ParameterError
-from ringforge.lab.bench.timing import Timing, both_clocks, measure
 from ringforge.lab.tables import Cell, Table, Value
+from ringforge.lab.timing import Timing, both_clocks, measure
 from ringforge.runs import Record
 
 #: Parts, and what they are of one ciphertext.

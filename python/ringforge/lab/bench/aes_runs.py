@@ -23,9 +23,9 @@ from ringforge.aes import clear, files
 from ringforge.aes.engine import ROUNDS, AesClient, AesServer, Direction, State, as_direction
 from ringforge.aes.keys import SCHEMES, Scheme
 from ringforge.errors import Error, ParameterError
-from ringforge.lab.bench.timing import Timing, Watch, both_clocks, timed, total
 from ringforge.lab.papers.aes import figures, times
 from ringforge.lab.tables import Cell, Table, Value
+from ringforge.lab.timing import Timing, Watch, both_clocks, timed, total
 from ringforge.runs import Record
 
 #: FIPS-197, appendix C.1: key, block, and the block encrypted.

@@ -32,9 +32,9 @@ from ringforge.lab.bench import psi_poly as poly_bench
 from ringforge.lab.bench import ring as ring_bench
 from ringforge.lab.bench import scale as scale_bench
 from ringforge.lab.bench.answers import BenchLine, HltLine, emit_line
-from ringforge.lab.bench.timing import Machine
 from ringforge.lab.papers.matmul.parameters import INSECURE_REASON
 from ringforge.lab.tables import TableList, answers, render
+from ringforge.lab.timing import Machine
 from ringforge.omr.sets import Set
 from ringforge.omr.sets import named as named_omr
 from ringforge.params import named

@@ -23,8 +23,8 @@ from ringforge.errors import Error, ParameterError
 from ringforge.gates import integers, sets
 from ringforge.gates.integers import IntType
 from ringforge.gates.sums import limit_log2
-from ringforge.lab.bench.timing import Timing, alternate, both_clocks, median, timed, total
 from ringforge.lab.peers import tfhe
+from ringforge.lab.timing import Timing, alternate, both_clocks, median, timed, total
 from ringforge.runs import Record, duration
 
 #: The peer's parameters that promise as much as ours.

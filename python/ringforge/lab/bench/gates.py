@@ -23,9 +23,9 @@ from rich.table import Table
 from ringforge import _native, gates, security
 from ringforge.errors import Error, ParameterError
 from ringforge.gates import GateKind, noise, sets
-from ringforge.lab.bench.timing import Timing, alternate, both_clocks, measure, median, total
 from ringforge.lab.papers.psi.figures import GATE_ROWS
 from ringforge.lab.peers import tfhe
+from ringforge.lab.timing import Timing, alternate, both_clocks, measure, median, total
 from ringforge.runs import Record, duration
 
 #: Sets of tfhe-rs that promise as much as ours.

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from ringforge import _native, ckks
 from ringforge.lab.bench.answers import HltLine, Measured
-from ringforge.lab.bench.timing import Machine, timed
+from ringforge.lab.timing import Machine, timed
 from ringforge.matmul.cost import split_steps
 from ringforge.matmul.engine import diagonals
 from ringforge.matmul.slots import SlotMatrix

@@ -22,10 +22,10 @@ from rich.table import Table
 from ringforge.errors import ParameterError, ShapeError
 from ringforge.lab.bench import matmul_ours, matmul_peer
 from ringforge.lab.bench.matmul_ours import Ours
-from ringforge.lab.bench.timing import Timing, both_clocks, median
 from ringforge.lab.papers.matmul import BENCHMARKS, Shape
 from ringforge.lab.papers.matmul.parameters import INSECURE_REASON
 from ringforge.lab.peers import lattigo
+from ringforge.lab.timing import Timing, both_clocks, median
 from ringforge.params import Parameters, named
 from ringforge.runs import Record
 

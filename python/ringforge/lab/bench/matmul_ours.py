@@ -14,9 +14,9 @@ import numpy as np
 from ringforge import _native, ckks
 from ringforge.devices import KeySet
 from ringforge.errors import ShapeError
-from ringforge.lab.bench.timing import Timing, median, timed, total
-from ringforge.lab.bench.timing import measure as measured
 from ringforge.lab.papers.matmul import Shape
+from ringforge.lab.timing import Timing, median, timed, total
+from ringforge.lab.timing import measure as measured
 from ringforge.matmul.batch import BatchProduct
 from ringforge.matmul.engine import Options, Product, diagonals, shift_matrix
 from ringforge.matmul.methods import fame

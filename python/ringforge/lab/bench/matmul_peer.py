@@ -19,10 +19,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ringforge.errors import LevelError
-from ringforge.lab.bench.timing import Timing, total
 from ringforge.lab.papers.matmul import ProductCounts, Shape, product_counts
 from ringforge.lab.peers import lattigo
 from ringforge.lab.peers.child import PeerError
+from ringforge.lab.timing import Timing, total
 from ringforge.params import Parameters
 from ringforge.runs import Clock
 

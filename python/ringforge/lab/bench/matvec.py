@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ringforge.hw.machines.matvec.published import LAYERS
-from ringforge.lab.bench.timing import Timing, both_clocks, median
 from ringforge.lab.papers.matvec import layer
 from ringforge.lab.peers import tenseal
+from ringforge.lab.timing import Timing, both_clocks, median
 from ringforge.params import named
 from ringforge.runs import Record
 
@@ -30,7 +30,7 @@ _CHILD = """
 import json, resource, sys
 import numpy as np
 from ringforge import _native, matvec
-from ringforge.lab.bench.timing import measure
+from ringforge.lab.timing import measure
 from ringforge.matvec.roles import exact_error
 
 r = json.loads(sys.argv[1])

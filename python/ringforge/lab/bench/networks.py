@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ringforge import ckks
-from ringforge.lab.bench.timing import Timing, both_clocks, median, timed, total
+from ringforge.lab.timing import Timing, both_clocks, median, timed, total
 from ringforge.matvec import digits, networks
 from ringforge.matvec.compiler import compile_model
 from ringforge.matvec.roles import Client, Server

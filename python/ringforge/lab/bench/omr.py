@@ -20,8 +20,8 @@ from rich.table import Table
 
 from ringforge import _native, bfv
 from ringforge.errors import Error, ParameterError
-from ringforge.lab.bench.timing import Timing, alternate, both_clocks, measure, median, total
 from ringforge.lab.peers import lattigo
+from ringforge.lab.timing import Timing, alternate, both_clocks, measure, median, total
 from ringforge.omr.kernels import AffineShape
 from ringforge.params import named_bfv
 from ringforge.runs import Record

@@ -27,8 +27,8 @@ from rich.table import Table
 from ringforge import _native
 from ringforge._native.bfv import Client
 from ringforge.errors import Error, ParameterError, TooManyMessagesError
-from ringforge.lab.bench.timing import Timing, Watch, both_clocks, timed, total
 from ringforge.lab.papers.omr.figures import MOST_MESSAGES
+from ringforge.lab.timing import Timing, Watch, both_clocks, timed, total
 from ringforge.omr.board import Encoder
 from ringforge.omr.depot import Depot, read_result
 from ringforge.omr.detector import Detector, capacities, encoder

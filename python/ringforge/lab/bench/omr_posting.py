@@ -27,7 +27,7 @@ from rich.table import Table
 
 from ringforge import _native
 from ringforge.errors import Error, ParameterError
-from ringforge.lab.bench.timing import Timing, both_clocks
+from ringforge.lab.timing import Timing, both_clocks
 from ringforge.omr.board_client import RemoteBoard
 from ringforge.omr.demo_postgres import postgres_server
 from ringforge.omr.sets import Set

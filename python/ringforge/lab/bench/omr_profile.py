@@ -22,10 +22,10 @@ from ringforge import _native, bfv
 from ringforge._native.omr import CompressionKeys, CompressionSecret
 from ringforge.errors import ParameterError
 from ringforge.files import writing
-from ringforge.lab.bench.timing import Timing, both_clocks, timed, total
 from ringforge.lab.papers.omr import cost
 from ringforge.lab.papers.omr.figures import AFFINE_OVER_RANGE, DEGREE, MOST_MESSAGES, SOPHOMR, STAGES
 from ringforge.lab.tables import Cell, Table, Value
+from ringforge.lab.timing import Timing, both_clocks, timed, total
 from ringforge.omr.compress import compression_context, compression_plan
 from ringforge.omr.plan import Plan
 from ringforge.omr.sets import Set

@@ -32,8 +32,8 @@ from rich.table import Table
 import ringforge
 from ringforge import _native
 from ringforge.errors import Error, ParameterError
-from ringforge.lab.bench.timing import Timing, both_clocks
 from ringforge.lab.papers.psi.figures import PSI_ROWS
+from ringforge.lab.timing import Timing, both_clocks
 from ringforge.runs import Record, duration
 
 ALGORITHMS: Final = ("ringforge", "paper")

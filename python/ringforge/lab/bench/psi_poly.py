@@ -18,7 +18,7 @@ from rich.table import Table
 
 from ringforge import _native
 from ringforge.errors import Error
-from ringforge.lab.bench.timing import Timing, Watch, both_clocks, median, timed
+from ringforge.lab.timing import Timing, Watch, both_clocks, median, timed
 from ringforge.psi import oprf, poly
 from ringforge.psi.table import pad_labels
 from ringforge.runs import Record, duration

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from ringforge import _native, ckks
-from ringforge.lab.bench.timing import Timing, alternate, both_clocks, measure, median, timed
 from ringforge.lab.peers import lattigo
+from ringforge.lab.timing import Timing, alternate, both_clocks, measure, median, timed
 from ringforge.params import Parameters
 from ringforge.runs import Record
 

@@ -34,7 +34,7 @@ from ringforge.devices.registry import import_kernels
 from ringforge.devices.scaling import Cluster, Workload, predict_work
 from ringforge.devices.sharding import ShardedDevice
 from ringforge.errors import Error, ParameterError
-from ringforge.lab.bench.timing import Timing, both_clocks, load
+from ringforge.lab.timing import Timing, both_clocks, load
 from ringforge.runs import Record
 
 #: Bytes of each node's object store.

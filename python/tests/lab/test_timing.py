@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ringforge.lab.bench.timing import SideTiming, alternate, cpu_seconds, measure
+from ringforge.lab.timing import SideTiming, alternate, cpu_seconds, measure
 
 
 def test_measure_spends_its_budget() -> None:
