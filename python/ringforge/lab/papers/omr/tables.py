@@ -161,8 +161,8 @@ def table4(found: Measured | None = None) -> Table:
         notes.append(
             f"Ours: one thread, set `{SET}`: N = 65,536 with 23 + 12 primes, log2 Q as the paper's; medians, and "
             "compared by wall time, which is what the paper states. MatMul is SCALED from these, with "
-            f"{1e3 * found.encode.wall:.2f} ms for a plaintext's way to Eval form: {cost.matmul().multiply:,} products, "
-            f"{cost.matmul().rotate} rotations, {cost.matmul().add:,} sums; `ringforge bench omr` runs whole "
+            f"{1e3 * found.encode.wall:.2f} ms for a plaintext's way to Eval form: {cost.matmul().multiply:,} "
+            f"products, {cost.matmul().rotate} rotations, {cost.matmul().add:,} sums; `ringforge bench omr` runs whole "
             "transforms."
         )
     return Table(
@@ -243,9 +243,9 @@ def table_sizes() -> Table:
         (
             "Printed: 55 MB, 110 MB and 1,280 Kb by the paper; digest and detection key by SophOMR of its own. Keys in "
             "the paper's MB are MiB.",
-            f"Ours: set `{sizes.our_set().name}`, residues of {o.bits} bits, half of every fresh key a seed; digest and "
-            "detection key are those of the library, headers apart. The key has two rotations, relinearisation, the "
-            "signal key and compression.",
+            f"Ours: set `{sizes.our_set().name}`, residues of {o.bits} bits, half of every fresh key a seed; digest "
+            "and detection key are those of the library, headers apart. The key has two rotations, relinearisation, "
+            "the signal key and compression.",
         ),
     )
 
