@@ -185,6 +185,19 @@ def find_command(words: Sequence[str]) -> tuple[Any, str]:
     Returns:
         Its function, None for a group or where there is none; and its own words, "psi query".
     """
+    command, path = _find(words)
+    return (None if command is None or hasattr(command, "get_command") else command.callback), path
+
+
+def options_of(words: Sequence[str]) -> frozenset[str]:
+    """The options of the command that words of a command line name; empty where there is none."""
+    command, _ = _find(words)
+    return (
+        frozenset() if command is None else frozenset(o for p in command.params for o in (*p.opts, *p.secondary_opts))
+    )
+
+
+def _find(words: Sequence[str]) -> tuple[Any, str]:
     command: Any = typer.main.get_command(app)
     path: list[str] = []
     for word in words:
@@ -196,7 +209,7 @@ def find_command(words: Sequence[str]) -> tuple[Any, str]:
         if command is None:
             return None, " ".join(path)
         path.append(word)
-    return (None if hasattr(command, "get_command") else command.callback), " ".join(path)
+    return command, " ".join(path)
 
 
 def commands() -> Iterator[tuple[str, Output | None]]:

@@ -49,6 +49,7 @@ class Request:
     label_bytes: int | None = None
     normalise: str = ""
     threads: int = 1
+    insecure: str = ""
 
 
 def choose(asked: Request, found: Elements) -> tuple[BuildSpec, list[Prediction]]:
@@ -106,6 +107,7 @@ def _spec(a: Request, found: Elements, **more: Any) -> BuildSpec:
         capacity=a.capacity,
         normalise=a.normalise,
         columns=found.columns,
+        insecure=a.insecure,
         **more,
     )
 

@@ -154,6 +154,8 @@ def build(table: Path, elements: Path, case: PsiCase) -> dict[str, Any]:
     ]  # fmt: skip
     if case.mode == "direct":
         words += ["--bits", case.bits]
+    if case.algorithm == "paper":
+        words += ["--insecure", "the paper's algorithm, measured"]
     if case.capacity is not None:
         words += ["--capacity", 1 << case.capacity]
     return _run(words)

@@ -77,6 +77,9 @@ def build(
         str | None, typer.Option(metavar="add|remove", help="Change the table that is there, in one step.")
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Build in place of the table that is there.")] = False,
+    insecure: Annotated[
+        str, typer.Option(metavar="REASON", help="Why --algorithm paper may be used, which is below 128 bits.")
+    ] = "",
     threads: Threads = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -142,7 +145,9 @@ def build(
         )
         guessable(found)
         left_out(found)
-        asked = Request(algorithm, mode, bits, bins, hashes, client_size, capacity, label_bytes, steps, workers)
+        asked = Request(
+            algorithm, mode, bits, bins, hashes, client_size, capacity, label_bytes, steps, workers, insecure
+        )
         spec, predictions = choose(asked, found)
         about = console(stderr=True)
         if not as_json:
