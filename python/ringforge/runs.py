@@ -22,8 +22,7 @@ _RATIOS = ("ratio", "ratio_with_encoding")
 Clock: TypeAlias = Literal["processor", "wall"]
 """A clock that times are taken by: processor time is that of all threads and child processes together."""
 
-_CLOCKS: Final = ("wall_seconds", "cpu_seconds", "peer_wall_seconds", "peer_cpu_seconds")
-_TIMED: Final = ("clock", *_CLOCKS, "machine")
+_TIMED: Final = ("clock", "wall_seconds", "cpu_seconds", "peer_wall_seconds", "peer_cpu_seconds", "machine")
 
 _RESULTS = Path("bench", "results")
 
@@ -111,10 +110,8 @@ class Record:
 
     @classmethod
     def from_json(cls, line: str) -> "Record":
-        """Reads a line back; the ratios are computed anew. Older versions kept further clocks in `extra`."""
+        """Reads a line back; the ratios are computed anew."""
         values = json.loads(line)
-        if "clock" not in values:
-            values |= {name: values["extra"][name] for name in _CLOCKS if name in values.get("extra", ())}
         for name in _RATIOS:
             values.pop(name, None)
         return cls(**values)

@@ -343,7 +343,7 @@ def speedups(saved: Saved, found: Measured | None) -> Table:
     note = (
         "Without --measure the CPU here is not asked."
         if found is None
-        else "The CPU here: wall time of one thread, 23 + 12 primes of 49.57 bits; MatMul is SCALED from the operators. "
+        else "The CPU here: wall time of one thread, 23 + 12 primes of 49.57 bits; MatMul is SCALED from operators. "
         "A speed-up over one thread says what it would be over more only if they scaled."
     )
     return Table(
