@@ -32,6 +32,7 @@ QUICK_SETS = ("paper-medium", "paper-std128-ap")
 BATCH = 12
 
 _NAND = 2
+_OPERATIONS = "operations"
 #: Bins of up to so many bits are measured 2^5 at a time.
 _SMALL_BITS = 18
 _REASON = "reproduction of the paper's tables"
@@ -87,7 +88,7 @@ class Measured:
     Attributes:
         threads: of batches of gates and of queries.
         gates: by name of the set.
-        skipped: sets that do not fit memory, and why.
+        skipped: sets, or "operations", that could not be measured, and why.
         operations: Table 3.
         bins: by (algorithm, b, k).
     """
@@ -109,6 +110,11 @@ def gate_transforms(row: GateRow) -> float:
     zero.
     """
     return row.products / 2 * (2 * row.digits + 2)
+
+
+def _pair(gate: int) -> tuple[int, int]:
+    """The wires that a gate of a batch reads: two of its own."""
+    return 2 * gate, 2 * gate + 1
 
 
 def gate(row: GateRow, threads: int, repeat: int = 5) -> GateTime:
@@ -133,7 +139,7 @@ def gate(row: GateRow, threads: int, repeat: int = 5) -> GateTime:
     bits = np.arange(2 * BATCH) % 3 > 0
     wires = np.zeros((3 * BATCH, params.n + 1), np.uint32)
     wires[: 2 * BATCH] = secret.encrypt(bits.astype(np.uint8))
-    inputs = np.array([[2 * i, 2 * i + 1, -1] for i in range(BATCH)], np.int32)
+    inputs = np.array([[*_pair(i), -1] for i in range(BATCH)], np.int32)
     outputs = np.arange(2 * BATCH, 3 * BATCH, dtype=np.int32)
 
     def run(count: int, workers: int) -> Callable[[], None]:
@@ -232,23 +238,32 @@ def _seconds(fields: str, threads: int) -> Timing:
     return measured(run, 0.0, at_least=3).times(1 / bins)
 
 
-def bin_time(row: PsiRow, algorithm: str, threads: int) -> BinTime:
-    """One bin of a row of Table 4, from a query of 2^5 bins, or 2^3 where bins are large.
+def few_bins(row: PsiRow, algorithm: str) -> PlanFields:
+    """The plan of a row of Table 4 with 2^5 bins, or 2^3 where bins are large."""
+    fields = sizes.plan_fields(row.bits, row.log_bins, algorithm)
+    return fields.model_copy(update={"log_bins": 5 if fields.cell_bits <= _SMALL_BITS else 3})
+
+
+def scaled(row: PsiRow, algorithm: str, taken: Timing, threads: int) -> BinTime:
+    """One bin of a row of Table 4 from the time of one of few bins.
 
     A small query ends its expansion early and shares less of the packing; the ratio of both plans' costs, in
     transforms and what goes with them, corrects that.
+
+    Raises:
+        Error: the time is less than its transforms can take.
     """
-    fields = sizes.plan_fields(row.bits, row.log_bins, algorithm)
-    whole = fields.native()
-    log_bins = 5 if fields.cell_bits <= _SMALL_BITS else 3
-    small = fields.model_copy(update={"log_bins": log_bins})
-    few = small.native()
-    taken = _seconds(small.model_dump_json(), threads)
+    whole, few = sizes.plan_fields(row.bits, row.log_bins, algorithm).native(), few_bins(row, algorithm).native()
     least = least_seconds(_transforms(few.counts()) / few.bins, 1 << int(few.log_n))
-    if min(taken.wall * threads, taken.cpu) < least:
-        raise Error(f"a bin would take {1e6 * taken.cpu:.0f} us, its transforms alone take {1e6 * least:.0f} us")
+    if (seconds := min(taken.wall * threads, taken.cpu)) < least:
+        raise Error(f"a bin would take {1e6 * seconds:.0f} us, its transforms alone take {1e6 * least:.0f} us")
     ratio = (planner.weight(whole) / whole.bins) / (planner.weight(few) / few.bins)
     return BinTime(taken, taken.wall * ratio, whole.bins)
+
+
+def bin_time(row: PsiRow, algorithm: str, threads: int) -> BinTime:
+    """One bin of a row of Table 4, measured over few of them."""
+    return scaled(row, algorithm, _seconds(few_bins(row, algorithm).model_dump_json(), threads), threads)
 
 
 def measure(
@@ -279,7 +294,10 @@ def measure(
     operation_times = None
     if 3 in wanted:
         progress("substitution and external product")
-        operation_times = operations()
+        try:
+            operation_times = operations()
+        except Error as e:
+            found.skipped[_OPERATIONS] = str(e)
     if 4 in wanted:
         for line in PSI_ROWS:
             for algorithm in ("paper", "ringforge"):
