@@ -63,7 +63,7 @@ def told_by(relative: Path) -> frozenset[str]:
     return frozenset().union(*(own or options().values()))
 
 
-def unknown(relative: Path, text: str, of: frozenset[str]) -> list[str]:
+def unknown(text: str, of: frozenset[str]) -> list[str]:
     """Options that a text names and its commands do not have, nor a whole command line in it."""
     missing = []
     rest = text
@@ -95,16 +95,15 @@ def test_options_in_texts_exist() -> None:
             # Devices run what another room compiled; the page of results is made of benches.
             if relative.parts[0] in ("hw", "lab"):
                 of = every
-            found += [f"{relative}:{line}: {o}" for o in unknown(relative, text, of)]
+            found += [f"{relative}:{line}: {o}" for o in unknown(text, of)]
     assert not found
 
 
 def test_the_sweep_finds_what_is_missing() -> None:
     of = options()["psi serve"]
-    here = Path("psi/x.py")
-    assert unknown(here, "give --insecure", of) == ["--insecure"]
-    assert unknown(here, "`ringforge psi serve t --insecure why`", of) == ["psi serve --insecure"]
-    assert unknown(here, "`ringforge psi build t --insecure why`, or --listen", of) == []
+    assert unknown("give --insecure", of) == ["--insecure"]
+    assert unknown("`ringforge psi serve t --insecure why`", of) == ["psi serve --insecure"]
+    assert unknown("`ringforge psi build t --insecure why`, or --listen", of) == []
 
 
 @pytest.mark.parametrize("python", list(_OPTIONS))
