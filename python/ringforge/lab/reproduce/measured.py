@@ -248,7 +248,7 @@ def matmul(saved: Saved) -> list[Table]:
             "minutes. Sets of the paper are below 128 bits. `ringforge bench matmul`.",
         ),
         *_products(
-            saved.runs("matmul-matmul-[abc]-128"),
+            sorted(saved.runs("matmul-matmul-[abc]-128(-both|-auto)?"), key=lambda run: run.date),
             "The same at sets of 128 bits of security, one thread",
             "`ringforge bench matmul --params matmul-a-128`.",
         ),
@@ -315,7 +315,7 @@ def _slower(times: float | None, estimated: object) -> Cell:
 
 
 def _vectors(saved: Saved) -> list[Table]:
-    runs = saved.runs("matmul-vectors")
+    runs = sorted(saved.runs("matmul-vectors", "matmul-matmul-b-128-fold-auto"), key=lambda run: run.date)[-1:]
     rows: list[tuple[Cell, ...]] = [
         (
             r.case,
