@@ -177,7 +177,7 @@ def test_refusals(tmp_path: Path) -> None:
         Scratch(tmp_path / "nowhere", context, 8 * ONE)
     place = Scratch(tmp_path, context, 4 * ONE)
     s = matmul.Session(PARAMS, fixed_seed_for_tests=SEED)
-    blocks = [place.keep(t.value) for t in s.encrypt(uniform(6, 6), tile=(2, 2))]
+    blocks = [place.keep(t.value) for t in s.encrypt(uniform(6, 6), tile=(2, 2)).every_tile()]
     os.ftruncate(place._file.fileno(), 100)
     with pytest.raises(StorageError, match="cannot be read again"):
         blocks[0].load()
