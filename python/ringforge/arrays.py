@@ -67,7 +67,8 @@ def complex_numbers(values: Any, what: str) -> npt.NDArray[np.complex128]:
 def whole_numbers(values: Any, what: str, needed: str = "integers") -> npt.NDArray[Any]:
     """Return an array of integers or truth values of any width, from arrays, nested lists, columns.
 
-    Messages begin with `what`, a plural, and say what is `needed`. Integers beyond 64 bits come as an array of objects; without entries the type is uint8.
+    Messages begin with `what`, a plural, and say what is `needed`. Integers beyond 64 bits come as an array of objects;
+    without entries the type is uint8.
 
     Raises:
         ringforge.ValueError: numbers with a fraction's type, text, bytes, dates, masked or missing entries, rows of
