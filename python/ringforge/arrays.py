@@ -64,10 +64,11 @@ def complex_numbers(values: Any, what: str) -> npt.NDArray[np.complex128]:
     return a.astype(np.complex128)
 
 
-def whole_numbers(values: Any, what: str) -> npt.NDArray[Any]:
+def whole_numbers(values: Any, what: str, needed: str = "integers") -> npt.NDArray[Any]:
     """Return an array of integers or truth values of any width, from arrays, nested lists, columns.
 
-    Integers beyond 64 bits come as an array of objects; without entries the type is uint8.
+    Messages begin with `what`, a plural, and say what is `needed`. Integers beyond 64 bits come as an array of objects;
+    without entries the type is uint8.
 
     Raises:
         ringforge.ValueError: numbers with a fraction's type, text, bytes, dates, masked or missing entries, rows of
@@ -90,7 +91,7 @@ def whole_numbers(values: Any, what: str) -> npt.NDArray[Any]:
     if a.dtype.kind not in "iub":
         kind = _KINDS.get(a.dtype.kind, f"{a.dtype} entries")
         remedy = ": round or scale them to integers first (numpy.rint(x).astype(int))" if a.dtype.kind == "f" else ""
-        raise RingforgeValueError(f"{what} are {kind}; integers are needed{remedy}")
+        raise RingforgeValueError(f"{what} are {kind}; {needed} are needed{remedy}")
     return a
 
 

@@ -133,7 +133,7 @@ class Hidden:
 
     #: Why nobody here knows the numbers, and the way to them; for messages.
     state: ClassVar[str] = "is encrypted"
-    revealed_by: ClassVar[str] = "decrypt it with the secret key"
+    revealed_by: ClassVar[str] = "decrypt it where its key is"
 
     __bool__ = __int__ = __float__ = __complex__ = __index__ = _no_value
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _no_comparison

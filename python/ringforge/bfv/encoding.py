@@ -26,7 +26,7 @@ def integers(values: npt.ArrayLike, t: int, what: str = "values") -> Ints:
     Raises:
         ringforge.ValueError: numbers that are not integers, or outside the range: they would come back as others.
     """
-    a = whole_numbers(values, what)
+    a = whole_numbers(values, what, "integers modulo t")
     if a.size:
         least, largest = int(a.min()), int(a.max())
         if least < -(t // 2) or largest >= t:

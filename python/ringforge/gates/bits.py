@@ -283,7 +283,7 @@ def encrypt(secret: SecretKey | ClearKey, bits: npt.ArrayLike) -> Bits:
 
 
 def _zeros_and_ones(bits: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
-    clear = whole_numbers(bits, what)
+    clear = whole_numbers(bits, what, "0 and 1")
     if not np.isin(clear, (0, 1)).all():
         raise RingforgeValueError(f"{what} are 0 and 1; gates.to_bits makes bits of numbers")
     return clear

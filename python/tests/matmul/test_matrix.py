@@ -324,7 +324,7 @@ def test_values_that_cannot_be(s: matmul.Session) -> None:
     with pytest.raises(ParameterError, match="bound must be positive"):
         s.encrypt([[0.0]], bound=-1)
     for wrong in (lambda: A @ 2, lambda: A + "x", lambda: A * "x", lambda: [1] @ A, lambda: A**2):
-        with pytest.raises(TypeError):
+        with pytest.raises((TypeError, rf.Error)):
             wrong()
 
 
@@ -387,8 +387,8 @@ def test_numpys_functions_work_or_refuse(s: matmul.Session) -> None:
     ):
         with pytest.raises((ParameterError, ShapeError)):
             refused()
-    for ufunc in (np.multiply, np.matmul, np.add):
-        with pytest.raises(TypeError):
+    for ufunc in (np.multiply, np.add):
+        with pytest.raises(ShapeError):
             ufunc(q, encrypted)
 
 

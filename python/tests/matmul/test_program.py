@@ -43,10 +43,10 @@ def run(program: matmul.Program, values: dict[str, np.ndarray], plain: dict[str,
     results = {name: holder.decrypt(parcel) for name, parcel in outputs.items()}
     for name, parcel in outputs.items():
         traced = program.traced.results[name]
-        assert [c.level for c in parcel.ciphertexts] == [t.value.level for t in traced]
+        assert [c.level for c in parcel.ciphertexts] == [t.value.level for t in traced.every_tile()]
         # What was predicted without data is what the library says of the ciphertexts.
         # (Of plain inputs only bounds are known when tracing.)
-        for c, t in zip(parcel.ciphertexts, traced, strict=True):
+        for c, t in zip(parcel.ciphertexts, traced.every_tile(), strict=True):
             assert c.error_bound <= t.value.error_bound * (1 + 1e-3)
             assert c.bound <= t.value.bound * (1 + 1e-9)
             if not plain:

@@ -73,7 +73,7 @@ def test_the_same_words(tmp_path: Path) -> None:
         A, B = s.encrypt(uniform(16, 16), tile=(4, 4)), s.encrypt(uniform(16, 16, seed=2), tile=(4, 4))
         C = (A @ B + 1) * B.sum(axis=0) - A
         found = hashlib.sha256()
-        for t in C:
+        for t in C.every_tile():
             c = loaded(t.value)
             for part in range(c.size):
                 for limb in range(c.level + 1):
@@ -145,7 +145,7 @@ def test_a_forked_process_is_refused(tmp_path: Path) -> None:
     A = s.encrypt(a, tile=(2, 4))
     place = s.scratch
     assert place is not None
-    ciphertext = loaded(next(iter(A)).value)
+    ciphertext = loaded(next(A.every_tile()).value)
     child = os.fork()
     if child == 0:
         refused = 0
@@ -177,7 +177,7 @@ def test_refusals(tmp_path: Path) -> None:
         Scratch(tmp_path / "nowhere", context, 8 * ONE)
     place = Scratch(tmp_path, context, 4 * ONE)
     s = matmul.Session(PARAMS, fixed_seed_for_tests=SEED)
-    blocks = [place.keep(t.value) for t in s.encrypt(uniform(6, 6), tile=(2, 2))]
+    blocks = [place.keep(t.value) for t in s.encrypt(uniform(6, 6), tile=(2, 2)).every_tile()]
     os.ftruncate(place._file.fileno(), 100)
     with pytest.raises(StorageError, match="cannot be read again"):
         blocks[0].load()
