@@ -139,8 +139,7 @@ test-install-shared: $(VENV)/.test ## the same as a shared library, and as a par
 ATTACK_SECONDS ?= 3600
 
 attack: build $(VENV)/.test ## every service as a process under attack for ATTACK_SECONDS (3600); prints a table of what honest clients got
-	@$(PY) -P -c "import runpy, sys, ringforge; sys.path.append('python'); sys.argv = ['tests.attack', '$(ATTACK_SECONDS)']; \
-	  runpy.run_module('tests.attack', run_name='__main__')"
+	@$(PY) -P tools/tests_module.py tests.attack $(ATTACK_SECONDS) $(ATTACK_SERVICES)
 
 # ---- the C++ library ---------------------------------------------------------------------------------
 
@@ -194,7 +193,7 @@ format: $(VENV)/.lint ## rewrites sources in the project's style
 	$(VENV)/bin/clang-format -i $(CPP_FILES)
 
 proto: $(VENV)/.tools ## the Python code of .proto files, after they change
-	$(PIP) "grpcio-tools==1.85.1"
+	$(PIP) "grpcio-tools==1.62.3" "setuptools<80"
 	tools/generate_proto.sh $(PY)
 
 clean: ## removes everything that was built, the virtual environment included

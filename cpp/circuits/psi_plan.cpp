@@ -45,7 +45,7 @@ void PsiPlan::check() const {
   };
   range("log_n", log_n, 8, 12);
   range("log_bins", log_bins, 0, 20);
-  range("log_cell", log_cell, 0, 6);
+  range("log_cell", log_cell, 0, std::min(log_n - 1, 10u));
   range("cell_bits", cell_bits, rotation_bits(), 26);
   range("log_onehot", log_onehot, 0, onehot() ? std::min(row_bits(), 8u) : 0);
   range("log_t", log_t, 1, 16);

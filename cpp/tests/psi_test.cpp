@@ -115,6 +115,7 @@ TEST(Psi, BitmapByRingforge) {
 TEST(Psi, CellsOfSeveralWords) {
   lookups(ringforge_plan(5, 12, 3, 5, 2), 2);
   lookups(ringforge_plan(9, 10, 3, 5, 1), 1);
+  lookups(ringforge_plan(3, 6, 10, 4, 2), 2);  // a cell of half a ring
 }
 TEST(Psi, BitmapByThePaper) {
   lookups(paper_plan(3, 13), 2);

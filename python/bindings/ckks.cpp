@@ -132,6 +132,9 @@ void bind_ckks(nb::module_& m) {
       .def("erase", &GaloisKeys::erase)
       .def("__contains__", &GaloisKeys::contains)
       .def("__len__", &GaloisKeys::size)
+      .def(
+          "key", [](const GaloisKeys& s, u64 element) { return GaloisKey{element, s.at(element)}; }, "element"_a,
+          "An element's key, which is shared.")
       .def_prop_ro("elements", &GaloisKeys::elements)
       .def(
           "level", [](const GaloisKeys& s, u64 element) { return s.at(element)->limbs - 1; }, "element"_a,

@@ -182,7 +182,7 @@ def _saved(array: np.ndarray[Any, Any]) -> bytes:
     return out.getvalue()
 
 
-@target("files.load_npy", "files.load_vectors", "matmul.cli._load", seeds=_npy)
+@target("files.load_npy", "files.load_table", "matmul.cli._load", seeds=_npy)
 def npy_array(data: bytes) -> None:
     path = stored("a.npy", data)
     for read in (files.load_vectors, model_files.load_model):
@@ -191,8 +191,8 @@ def npy_array(data: bytes) -> None:
 
 
 @target(
-    "files.load_vectors",
-    "delimited.read_matrix",
+    "files.load_table",
+    "delimited.read_table",
     "delimited._fast",
     "delimited.read_columns",
     "delimited.header",
@@ -216,6 +216,8 @@ def csv_vectors(data: bytes) -> None:
 
 @target(
     "parties.read_keys",
+    "parties._stored_keys",
+    "parties.load_secret_key",
     "parties.read_ciphertexts",
     "bundles.load_ciphertexts",
     "matvec.roles.EncryptedVectors.load",
@@ -240,6 +242,50 @@ def ckks_files(data: bytes) -> None:
             matvec.EvaluationKeys.load(path, vectors)
         case _:
             matvec.Client.load(vectors, path, accept_insecure=REASON)
+
+
+@functools.cache
+def matrix_session() -> Any:
+    return matmul.Session(tiny())
+
+
+def _session_bytes() -> list[bytes]:
+    """What moves in memory: matrices of a session, keys and ciphertexts of programs, keys of schemes."""
+    s, client = matrix_session(), matvec.Client(vector_program(), accept_insecure=REASON)
+    given = matrix_files()
+    wide = s.encrypt(np.eye(40), tile=(20, 20))
+    return [
+        *(b"\0" + m.to_bytes() for m in (s.encrypt([[0.5]]), wide, s.encrypt([0.5, 1.0]).T)),
+        b"\1" + given["vectors"],
+        b"\2" + client.evaluation_keys().to_bytes(),
+        b"\3" + given["matrix"],
+        b"\4" + ltv_session().public_key.to_bytes(ltv_session()),
+        b"\5" + ltv_session().eval_key(1).to_bytes(ltv_session()),
+    ]
+
+
+@target(
+    "bytes_form.reading",
+    "bytes_form.records",
+    "native_forms._by_reader",
+    seeds=_session_bytes,
+    mutate=mutators.after(1, mutators.labelled),
+)
+def bytes_in_memory(data: bytes) -> None:
+    kind, given = data[:1], data[1:]
+    match kind:
+        case b"\0":
+            matrix_session().from_bytes(given)
+        case b"\1":
+            matvec.EncryptedVectors.from_bytes(given, vector_program())
+        case b"\2":
+            matvec.EvaluationKeys.from_bytes(given, vector_program())
+        case b"\3":
+            matmul_roles.Parcel.from_bytes(given, matrix_program(), "A")
+        case b"\4":
+            ltv.PublicKey.from_bytes(given, ltv_session())
+        case _:
+            ltv.EvalKey.from_bytes(given, ltv_session())
 
 
 @functools.cache
@@ -313,8 +359,9 @@ def clear_vectors(data: bytes) -> None:
 
 
 @target(
-    "bundles.read_label",
-    "bundles._parsed",
+    "bundles.read_any_label",
+    "bundles.parsed_label",
+    "bundles._valid",
     seeds=lambda: [
         *(matrix_files()[name][:1024] for name in ("matrix", "vectors")),
         (OLD_FILES / "a2e2c85" / "matvec-ckks" / "input").read_bytes()[:1024],
@@ -364,8 +411,9 @@ def gate_secret() -> Any:
 @target(
     "gates.storage.load_bits",
     "gates.storage.bits_from_bytes",
-    "gates.storage._Reader.number",
-    "gates.storage._entry",
+    "gates.bit_records.unpack",
+    "gates.bit_records._Reader.number",
+    "gates.bit_records._entry",
     seeds=lambda: [
         gates.bits_to_bytes(
             {"a": gates.encrypt(gate_secret(), [[0, 1], [1, 0]]), "b": gates.encrypt(gate_secret(), 1)}
@@ -394,7 +442,7 @@ def encrypted_integers(data: bytes) -> None:
 
 
 @target(
-    "gates.storage.read_header",
+    "gates.bit_records.read_header",
     "gates.storage.load_secret_key",
     "gates.storage.load_evaluation_key",
     seeds=lambda: [

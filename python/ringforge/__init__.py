@@ -27,7 +27,7 @@ import importlib
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from ringforge import _native, secrecy
+from ringforge import _native, native_forms, secrecy
 from ringforge.errors import (
     Error,
     FormatError,
@@ -42,6 +42,7 @@ from ringforge.errors import (
 )
 
 secrecy.guard(_native)
+native_forms.equip()
 
 if TYPE_CHECKING:
     from ringforge import (

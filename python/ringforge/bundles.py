@@ -10,21 +10,22 @@ wrote them, are read with a warning: nothing is known of them, and nothing is gu
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Annotated, Any, Literal
+from typing import IO, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
 from ringforge import _native
 from ringforge._native import Ciphertext, Context
+from ringforge.bytes_form import File, is_name, reading, write
 from ringforge.errors import FormatError, MismatchError, UnidentifiedWarning
-from ringforge.files import writing
 from ringforge.parties import read_ciphertexts
 from ringforge.programs import Frozen, first_problem
+from ringforge.unique import once_each
 
 #: Most bytes of a label's text.
 MAX_LABEL = 4096
@@ -34,6 +35,8 @@ _OLD_MAGIC = b"RGLABEL1"
 _CHECKSUM = 32
 
 Role = Literal["input", "output"]
+
+Kind = TypeVar("Kind", bound=BaseModel)
 
 
 class Label(Frozen):
@@ -63,6 +66,38 @@ class Label(Frozen):
         """A record of the program's digest."""
         text = self.model_dump_json(exclude_none=True).encode()
         return _native.io.seal(_native.io.LABEL, bytes.fromhex(self.program), text)
+
+
+Side = Annotated[int, Field(ge=1, le=1 << 18)]
+Stride = Annotated[int, Field(ge=0, le=1 << 18)]
+
+#: Characters of what a matrix says of its other slots.
+MAX_OUTSIDE = 256
+
+
+class MatrixLabel(Frozen):
+    """What the bytes of a matrix of a session say of it: a label under the hash of its parameters.
+
+    Args:
+        shape: () for a number, (n,) or (m, n).
+        sides: rows and columns, as it is kept: a vector is a column.
+        places: rows, columns, and the strides of both, of the slots of each ciphertext's entries, row by row of the
+            grid; one for all where they are the same.
+        outside: what the other slots hold.
+    """
+
+    format: Literal["ringforge-matmul-matrix"] = "ringforge-matmul-matrix"
+    version: Literal[1] = 1
+    shape: Annotated[tuple[Side, ...], Field(max_length=2)]
+    sides: tuple[Side, Side]
+    places: Annotated[list[tuple[Side, Side, Stride, Stride]], Field(min_length=1, max_length=MAX_LABEL)]
+    outside: Annotated[str, Field(max_length=MAX_OUTSIDE)] = ""
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of the grid of ciphertexts."""
+        rows, cols, *_ = self.places[0]
+        return -(-self.sides[0] // rows), -(-self.sides[1] // cols)
 
 
 @dataclass(frozen=True)
@@ -115,11 +150,19 @@ def digest(program: BaseModel) -> str:
 
 
 def read_label(f: IO[bytes]) -> Label | None:
-    """The label that an open file starts with, or None if it has none; the file is left behind it.
+    """Return the label that an open file starts with, or None if it has none; the file is left behind it.
 
     Raises:
-        FormatError: it is damaged, or of another version.
+        FormatError: it is damaged, of another version, or that of a matrix of a session.
     """
+    label = read_any_label(f)
+    if isinstance(label, MatrixLabel):
+        raise FormatError("this is a matrix of a session, which knows no program: session.load reads it")
+    return label
+
+
+def read_any_label(f: IO[bytes]) -> Label | MatrixLabel | None:
+    """Return the label of either kind that an open file starts with; as `read_label`."""
     start = f.read(_native.io.HEADER_BYTES)
     old = start.startswith(_OLD_MAGIC)
     if not old and not start.startswith(_native.io.MAGIC):
@@ -127,13 +170,24 @@ def read_label(f: IO[bytes]) -> Label | None:
         return None
     if old:
         f.seek(len(_OLD_MAGIC))
-        return _parsed(_old_text(f))
+        return _valid(Label, _old_text(f))
     info = _native.io.peek(start + f.read(_native.io.HEAD_BYTES))
     f.seek(0)
     if info.code != _native.io.LABEL:
         return None
-    _, digest, text = _native.io.unseal(f.read(info.bytes), _native.io.LABEL)
-    label = _parsed(text)
+    return parsed_label(f.read(info.bytes))
+
+
+def parsed_label(record: bytes) -> Label | MatrixLabel:
+    """Return what the record of a label says.
+
+    Raises:
+        FormatError: it is damaged, or no label of ours.
+    """
+    _, digest, text = _native.io.unseal(record, _native.io.LABEL)
+    if b'"ringforge-matmul-matrix"' in text:
+        return _valid(MatrixLabel, text)
+    label = _valid(Label, text)
     if bytes.fromhex(label.program) != digest:
         raise FormatError("the label names another program than its record: it is not one of ours")
     return label
@@ -150,12 +204,12 @@ def _old_text(f: IO[bytes]) -> bytes:
     return text
 
 
-def _parsed(text: bytes) -> Label:
+def _valid(kind: type[Kind], text: bytes) -> Kind:
     try:
-        return Label.model_validate(json.loads(text))
+        return kind.model_validate(json.loads(text, object_pairs_hook=once_each))
     except ValidationError as e:
         raise FormatError(f"the label is not one of ours: {first_problem(e)}") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as e:
+    except (ValueError, RecursionError) as e:
         raise FormatError(f"the label is not one of ours: {e}") from None
 
 
@@ -181,17 +235,13 @@ def warn_unlabelled(name: str, wanted: Wanted) -> None:
     )
 
 
-def save_ciphertexts(path: str | Path, label: Label, context: Context, ciphertexts: Iterable[Ciphertext]) -> int:
-    """Writes a label and ciphertexts, one after the other; returns bytes."""
-    with writing(path) as f:
-        f.write(label.bytes())
-        for c in ciphertexts:
-            f.write(_native.io.to_bytes(context, c))
-    return Path(path).stat().st_size
+def save_ciphertexts(path: File, label: Label, context: Context, ciphertexts: Iterable[Ciphertext]) -> int:
+    """Write a label and ciphertexts, one after the other, to a file's name or an open file; return bytes."""
+    return write(path, itertools.chain([label.bytes()], (_native.io.to_bytes(context, c) for c in ciphertexts)))
 
 
 def load_ciphertexts(
-    path: str | Path,
+    path: File,
     wanted: Wanted,
     context: Context,
     threads: int = 1,
@@ -202,24 +252,27 @@ def load_ciphertexts(
     Raises:
         FormatError, MismatchError: it is damaged, incomplete, or holds something else.
     """
-    path = Path(path)
-    with path.open("rb") as f:
+    with reading(path) as (f, name):
         label = wanted_label(f, wanted)
-        start = f.tell()
-    found = read_ciphertexts(path, context, threads, start, keep)
+        found = read_ciphertexts(path if is_name(path) else f, context, threads, f.tell(), keep)
     if label is None:
-        warn_unlabelled(path.name, wanted)
+        warn_unlabelled(name, wanted)
     elif len(found) != label.ciphertexts:
         raise FormatError(f"{len(found)} ciphertexts, where the label says {label.ciphertexts}: the file is incomplete")
     return found, label
 
 
 __all__ = [
+    "MAX_LABEL",
+    "MAX_OUTSIDE",
     "Label",
+    "MatrixLabel",
     "Role",
     "Wanted",
     "digest",
     "load_ciphertexts",
+    "parsed_label",
+    "read_any_label",
     "read_label",
     "save_ciphertexts",
     "wanted_label",

@@ -46,12 +46,12 @@ class PrecisionWarning(UserWarning):
     """Results may carry errors as large as they are; the message names the remedy."""
 
 
-class IntervalWarning(PrecisionWarning):
-    """Values may leave the interval on which a polynomial stands for another function; the message names the remedy."""
-
-
 class NamesWarning(UserWarning):
     """Columns are taken by their position, or a line for a header or a row; the message says how to be sure."""
+
+
+class IntervalWarning(PrecisionWarning):
+    """Values may leave the interval on which a polynomial stands for another function; the message names the remedy."""
 
 
 class UnidentifiedWarning(UserWarning):

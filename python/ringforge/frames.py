@@ -12,6 +12,7 @@ from __future__ import annotations
 import decimal
 import numbers
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ringforge.errors import MismatchError
+from ringforge.errors import MismatchError, NamesWarning
 from ringforge.errors import ValueError as RingforgeValueError
 
 Array = npt.NDArray[np.float64]
@@ -66,6 +67,18 @@ def column_names(values: Any) -> tuple[Any, ...] | None:
     else:
         return None
     return names if any(isinstance(n, str) for n in names) else None
+
+
+def warn_of_position(data: bool, model: bool) -> None:
+    """Warn that columns are taken in the order in which they come, where only the data or only the model has names."""
+    if data != model:
+        have, lacks = ("the data", "the model") if data else ("the model", "the data")
+        warnings.warn(
+            f"{have} has names of features and {lacks} has none, so that columns are taken in the order in which they "
+            "come: fit the model and predict with data frames to have them put in order",
+            NamesWarning,
+            stacklevel=4,
+        )
 
 
 def order(given: Sequence[Any], wanted: Sequence[str], what: str = "the data") -> list[int]:

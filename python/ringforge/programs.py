@@ -4,15 +4,17 @@
 
 from __future__ import annotations
 
+import copy
 import json
-from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ringforge._native import Parameters
+from ringforge.bytes_form import File, reading
 from ringforge.errors import FormatError
 from ringforge.files import first_line
+from ringforge.unique import once_each
 
 #: Bytes of a program file.
 MAX_FILE = 1 << 22
@@ -22,6 +24,11 @@ class Frozen(BaseModel):
     """A part of a program: immutable, without fields that nobody knows, without infinities."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Return a copy of the fields, without what was derived from them and kept."""
+        fields = {name: copy.deepcopy(getattr(self, name), memo) for name in type(self).model_fields}
+        return type(self).model_construct(set(self.model_fields_set), **fields)
 
 
 #: What fits a word; whether it is a prime, `Parameters` says.
@@ -58,21 +65,22 @@ class ParameterSpec(Frozen):
 Kind = TypeVar("Kind", bound=BaseModel)
 
 
-def read_program(kind: type[Kind], path: str | Path) -> Kind:
-    """Reads a JSON file into a model. The caller still holds its parts against each other.
+def read_program(kind: type[Kind], path: File) -> Kind:
+    """Read a JSON file, by its name or open, into a model. The caller still holds its parts against each other.
 
     Raises:
         FormatError: it is too large, no JSON, or not of this kind.
     """
-    path = Path(path)
-    if path.stat().st_size > MAX_FILE:
-        raise FormatError(f"{path.name} has {path.stat().st_size} bytes; a program has at most {MAX_FILE}")
+    with reading(path, MAX_FILE) as (f, name):
+        data = f.read(MAX_FILE + 1)
+    if len(data) > MAX_FILE:
+        raise FormatError(f"{name} has more than {MAX_FILE} bytes; a program has at most so many")
     try:
-        return kind.model_validate(json.loads(path.read_bytes()))
+        return kind.model_validate(json.loads(data, object_pairs_hook=once_each))
     except ValidationError as e:
-        raise FormatError(f"{path.name} is not a program: {first_problem(e)}") from None
+        raise FormatError(f"{name} is not a program: {first_problem(e)}") from None
     except (ValueError, RecursionError) as e:  # numbers of thousands of digits too
-        raise FormatError(f"{path.name} is not a program: {first_line(e)}") from None
+        raise FormatError(f"{name} is not a program: {first_line(e)}") from None
 
 
 def first_problem(error: ValidationError) -> str:

@@ -48,7 +48,9 @@ class RawSecret(Secret):
 _NATIVE = re.compile(r"Secret|Blind|^ClientKey$|^ServerKey$|^Client$")
 
 _SAVED_BY = {
-    "SecretKey": "the function of its system that saves secret keys writes it to a file",
+    "SecretKey": "`ringforge.parties.save_secret_key(path, context, key)` writes it to a file",
+    "fhew.SecretKey": "`ringforge.gates.save_secret_key(path, key)` writes it to a file",
+    "Client": "it holds a source of randomness: make another one, with the secret key where that is saved",
     "ServerKey": "ringforge.psi.oprf.ServerKey.save writes it to a file",
     "SignalSecret": "ringforge.omr.keys.ReceiverSecret.save writes it to a file",
     "CompressionSecret": "ringforge.omr.keys.ReceiverSecret.save writes it to a file",
@@ -61,7 +63,8 @@ def guard(module: ModuleType) -> None:
         if inspect.ismodule(found) and found.__name__.startswith(f"{module.__name__}."):
             guard(found)
         elif inspect.isclass(found) and _NATIVE.search(found.__name__) and "saved_by" not in vars(found):
-            saved_by = _SAVED_BY.get(found.__name__, Secret.saved_by)
+            where = found.__module__.rpartition(".")[2]
+            saved_by = _SAVED_BY.get(f"{where}.{found.__name__}") or _SAVED_BY.get(found.__name__, Secret.saved_by)
             refused = ("__reduce__", "__reduce_ex__", "__getstate__", "__copy__", "__deepcopy__")
             for name, value in {"saved_by": saved_by, "__repr__": _shown, **dict.fromkeys(refused, _refuse)}.items():
                 setattr(found, name, value)

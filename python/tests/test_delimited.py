@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringforge import delimited, files
-from ringforge.errors import FormatError, ParameterError
+from ringforge.errors import FormatError, NamesWarning, ParameterError
 
 Write = Callable[[bytes | str], Path]
 
@@ -58,7 +59,7 @@ def test_numbers_come_back(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, x: np.ndarray, separator: str, comma: bool,
     bom: bool, newline: str, quote: int,
 ) -> None:  # fmt: skip
-    names = data.draw(st.none() | st.lists(NAMES, min_size=x.shape[1], max_size=x.shape[1]))
+    names = data.draw(st.none() | st.lists(NAMES, min_size=x.shape[1], max_size=x.shape[1], unique_by=str.strip))
     out = io.StringIO()
     writer = csv.writer(out, delimiter=separator, lineterminator=newline, quoting=quote)  # type: ignore[arg-type]
     if names is not None:
@@ -111,7 +112,7 @@ def test_texts_come_back(
         ('"1","2"\n', [[1, 2]]),
         ("1;2\n" * 30 + "3,5;4\n", [[1, 2]] * 30 + [[3.5, 4]]),
         ("1stFloor,2nd,x_1,%\n1,2,3,4\n", [[1, 2, 3, 4]]),
-        (",größe\n1,2\n", [[1, 2]]),
+        ("größe,\n1,2\n", [[1, 2]]),
     ],
 )
 def test_forms_of_files(write: Write, text: str, expected: list[list[float]]) -> None:
@@ -139,6 +140,13 @@ def test_a_header_alone_is_no_rows(write: Write) -> None:
         ("1,-inf\n", ["line 1, column 2", "not a finite number"]),
         ("1,2\n\n4,1e400\n", ["line 3, column 2", "beyond what a double holds"]),
         ("1,2\n4,\n", ["line 2, column 2", "is empty"]),
+        ("p,q,p\n1,2,3\n", ["line 1, column 3", "column 1 has the same name"]),
+        (",p\n1,2\n", ["line 1", "all columns but the first", "to_csv(index=False)"]),
+        (",0,1\n0,1.5,2.5\n", ["line 1", "all columns but the first", "to_csv(index=False)"]),
+        ('"","p"\n"1",2\n', ["line 1", "row.names=FALSE"]),
+        ("0,1\n", ["line 1", "may be a header", "--no-header"]),
+        ("0\n1\n2\n", ["line 1", "may be a header", "header=True or False"]),
+        ("# x\n\n0\n1\n", ["line 3", "may be a header"]),
         ("1,two\n", ["line 1, column 2", "in a header no cell is a number"]),
         ("1,2\n3,0x10\n", ["line 2, column 2", "no number"]),
         ("1,2\n3,1_0\n", ["line 2, column 2", "no number"]),
@@ -180,6 +188,90 @@ def test_first_rows_that_cannot_be_read_are_no_headers(write: Write, first: str)
     with pytest.raises(FormatError, match=r"line 1, column [12]"):
         delimited.read_matrix(path)
     assert delimited.header(path) is None
+
+
+# ---- headers of numbers ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0,1\n0.5,2.5\n3.5,1.5\n",
+        "0;1\n0,5;2,5\n3,5;1,5\n",
+        "0\t1\r\n0.5\t2.5\r\n3.5\t1.5\r\n\r\n",
+        '"0","1"\n"0.5","2.5"\n3.5,1.5\n',
+        "# of pandas\n0,1\n0.5,2.5\n3.5,1.5",
+    ],
+)
+def test_the_header_that_pandas_writes_for_an_array_is_one(write: Write, text: str) -> None:
+    """The fault that was: it was read as a row."""
+    for start in (b"", BOM):
+        path = write(start + text.encode())
+        with pytest.warns(NamesWarning, match="is read as a header.*--no-header"):
+            got = delimited.read_table(path)
+        np.testing.assert_array_equal(got.rows, [[0.5, 2.5], [3.5, 1.5]])
+        assert got.names is None, "they say no more than the columns' places"
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            np.testing.assert_array_equal(delimited.read_matrix(path, header=True), got.rows)
+            said = delimited.read_matrix(path, header=False)
+        np.testing.assert_array_equal(said, [[0, 1], *got.rows.tolist()])
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 12])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_arrays_written_by_pandas_come_back(tmp_path: Path, width: int, suffix: str) -> None:
+    pd = pytest.importorskip("pandas")
+    x = np.random.default_rng(width).normal(size=(4, width))
+    path = tmp_path / f"x{suffix}"
+    pd.DataFrame(x).to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
+    with pytest.warns(NamesWarning):
+        np.testing.assert_array_equal(files.load_vectors(path), x)
+    pd.DataFrame(x, columns=[f"x{i}" for i in range(width)]).to_csv(path, index=False, sep=";")
+    got = files.load_table(path)
+    np.testing.assert_array_equal(got.rows, x)
+    assert got.names == tuple(f"x{i}" for i in range(width))
+    pd.DataFrame(x).to_csv(path)
+    with pytest.raises(FormatError, match="all columns but the first"):
+        files.load_vectors(path)
+
+
+def test_a_row_that_may_name_columns_is_said(write: Write) -> None:
+    path = write("2019,2020\n0.5,0.25\n1.5,2.5\n")
+    with pytest.warns(NamesWarning, match="line 1: is read as a row.*--header"):
+        assert len(delimited.read_matrix(path)) == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        got = delimited.read_table(path, header=True)
+        assert (got.names, len(got)) == (("2019", "2020"), 2)
+        for text in ("1,2\n3,4\n", "0,0\n0.5,1.5\n", "1,2\n3,0.5\n", "5\n0.5\n"):
+            assert len(delimited.read_matrix(write(text))) == 2
+
+
+def test_a_header_may_be_said(write: Write) -> None:
+    path = write("id,2020\n1,2\n")
+    with pytest.raises(FormatError, match="--header"):
+        delimited.read_matrix(path)
+    assert delimited.read_table(path, header=True).names == ("id", "2020")
+    with pytest.raises(FormatError, match="line 1, column 1: is no number"):
+        delimited.read_matrix(write("a,b\n1,2\n"), header=False)
+    with pytest.raises(FormatError, match="a header and no numbers"):
+        delimited.read_matrix(write("1,2\n"), header=True)
+    np.testing.assert_array_equal(delimited.read_matrix(write("0\n1\n"), header=False), [[0], [1]])
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.arange(6.0).reshape(2, 3), np.arange(3.0).reshape(3, 1), np.zeros((1, 1)), np.array([[0.0, 1.0]]),
+        np.array([[2019.0, 2020.0], [0.5, 0.25]]), np.array([[3.0, 4.0], [5.0, 6.0]]), np.array([[1e300, -0.0]]),
+    ],
+)  # fmt: skip
+def test_what_we_write_is_never_taken_for_a_header(tmp_path: Path, rows: np.ndarray) -> None:
+    files.save_vectors(tmp_path / "x.csv", rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(files.load_vectors(tmp_path / "x.csv"), rows)
 
 
 def test_long_lines_are_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

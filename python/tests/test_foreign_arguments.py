@@ -324,7 +324,6 @@ GATES = [
     Row("fhew.SecretKey.decrypt", ("@bits",), "@secret", error=(SHAPE,)),
     Row("fhew.SecretKey.errors", ("@bits", "#one"), "@secret", error=(SHAPE,)),
     Row("fhew.SecretKey.load", ("@params", "@saved"), error=(MISMATCH, FORMAT)),
-    Row("fhew.EvaluationKey.load", ("@path", "@params")),
     Row("fhew.evaluate", ("@key", "#kinds", "#inputs", "@wires", "#outputs"), error=(SHAPE,)),
     Row("fhew.trace", ("@key", "@secret", 2, "@bits"), error={0: (SHAPE,), 1: (MISMATCH,), 3: (SHAPE,)}),
     Row("fhew.RingSecret.phase", ("@rlwe",), "@ring_secret", error=(SHAPE,)),

@@ -107,6 +107,7 @@ OWN = {
     "files.finish_demo": "the list of files that a demo of this user's made",
     "omr.cli._write_messages": "messages of earlier runs, compared byte by byte",
     "cli.options.log_file": "a log that it is to append to; a test has files that are none",
+    "bytes_form.from_writer": "what it has just had written",
     "bundles.Label.bytes": "a digest that it has checked",
     "psi.clear.unwrap": "messages of tests, which the clear device alone takes",
     "lab.*": "measurements, processes, sources and results of this machine's own; tables that come with the package",

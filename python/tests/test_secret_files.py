@@ -345,6 +345,7 @@ def test_folders_of_results(tmp_path: Path) -> None:
 
 #: Modules that write otherwise: into folders that they have made themselves, or a cache of their own.
 WRITE_THEMSELVES = {
+    "bytes_form.py": "a temporary folder of its own, for readers that know names only",
     "files.py": "the mechanism",
     "local_http.py": "the temporary file of `files.new_file`",
     "gates/storage.py": "the temporary file of `files.new_file`, unbuffered",
@@ -361,6 +362,7 @@ WRITE_THEMSELVES = {
     "serving/depot.py": "the lock of a service's folder",
     "serving/processes.py": "what processes of demos complain of",
     "serving/service.py": "what arrives, in a folder of the service's own",
+    "matvec/model_files.py": "a temporary folder of its own, for readers that know names only",
     "omr/demo.py": "what its own processes say and read",
     "omr/depot.py": "results and requests; its lock, its journals",
     "omr/keys.py": "the temporary file of `files.new_file`",

@@ -28,6 +28,7 @@ from ringforge.errors import DuplicateError, FormatError, MismatchError, Missing
 from ringforge.files import first_line, make_folder, naming, writing
 from ringforge.programs import Frozen, first_problem
 from ringforge.serving.access import read_private
+from ringforge.unique import once_each
 
 #: What a file begins with.
 MAGIC = b"RGFAES01"
@@ -197,7 +198,7 @@ def walk(f: IO[bytes], size: int, most: int = 1 << 40) -> Walked:
 
 def _parsed(text: bytes) -> Head:
     try:
-        return Head.model_validate(json.loads(text))
+        return Head.model_validate(json.loads(text, object_pairs_hook=once_each))
     except ValidationError as e:
         raise FormatError(f"its head is none of ours: {first_problem(e)}") from None
     except (ValueError, RecursionError) as e:

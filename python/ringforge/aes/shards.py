@@ -7,15 +7,13 @@ Ciphertexts travel as records, which are checked where they come.
 
 from __future__ import annotations
 
-import copyreg
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from ringforge import _native
-from ringforge._native.bgv import Ciphertext, Context, Parameters
+from ringforge._native.bgv import Ciphertext, Context
 from ringforge.aes.byte_circuit import operands, run
 from ringforge.aes.byte_kernels import BytesKernel, check_inputs, check_keys, run_each, tools_for
 from ringforge.aes.byte_machine import Tools, log_peak
@@ -37,20 +35,6 @@ _ROUNDING = 1e-9
 
 #: Seconds of a butterfly of a transform on one thread.
 BUTTERFLY_SECONDS = 1.5e-9
-
-
-@lru_cache(maxsize=8)
-def context(name: str, m: int, q: tuple[int, ...], p: tuple[int, ...], digit: int, why: str) -> Context:
-    """The context of parameters, one for all who ask."""
-    return Context(Parameters(name, m, list(q), list(p), digit, why))
-
-
-def _context(c: Context) -> tuple[Any, ...]:
-    p = c.params
-    return context, (p.name, p.m, tuple(p.q), tuple(p.p), p.limbs_per_digit, p.insecure)
-
-
-copyreg.pickle(Context, _context)
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ from ringforge.aes.engine import (
     State,
 )
 from ringforge.aes.ledger import COUNTERS, Ledger
+from ringforge.bytes_form import Bytes, File, Portable, content, reading, write
 from ringforge.errors import FormatError, MismatchError, ParameterError, ShapeError
 from ringforge.secrecy import RawSecret
 
@@ -121,7 +122,7 @@ class StreamKey(RawSecret):
 
 
 @dataclass(frozen=True)
-class Stream:
+class Stream(Portable):
     """AES-CTR bytes.
 
     Attributes:
@@ -148,13 +149,24 @@ class Stream:
         """Mark, key id, counter (big endian, as in AES-CTR), size (8 bytes, little endian), data, tag."""
         return self.head + self.data + self.tag
 
+    def save(self, path: File) -> int:
+        """Write what `to_bytes` gives to a file's name or to an open binary file; return the number of bytes."""
+        return write(path, [self.to_bytes()])
+
     @classmethod
-    def from_bytes(cls, b: bytes) -> Stream:
-        """Its inverse. The tag is not looked at: `Transcipher.accept` does.
+    def load(cls, path: File) -> Stream:
+        """Read what `save` wrote. Raises as `from_bytes`."""
+        with reading(path) as (f, _):
+            return cls.from_bytes(f.read())
+
+    @classmethod
+    def from_bytes(cls, data: Bytes) -> Stream:
+        """Read what `to_bytes` gave. The tag is not looked at: `Transcipher.accept` does.
 
         Raises:
-            FormatError: no stream, or not all of it.
+            FormatError: no stream, or not all of it. ParameterError: no bytes.
         """
+        b = content(data).read()
         if b[: len(_MAGIC)] != _MAGIC or len(b) < _HEAD + _TAG_BYTES:
             raise FormatError("these bytes are no stream of AES-CTR, or its beginning is cut off")
         rest = b[len(_MAGIC) :]

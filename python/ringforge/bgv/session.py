@@ -88,6 +88,11 @@ class Session(Secret):
             security outside 1 ... 512.
     """
 
+    saved_by = (
+        "`ringforge.parties.save_secret_key(path, session.context, session.secret_key)` writes its key to a file, and "
+        "`load_secret_key(path, context)` reads it"
+    )
+
     def __init__(
         self,
         params: Parameters | str,

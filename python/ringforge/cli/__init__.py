@@ -21,9 +21,9 @@ import typer.main
 from typer import rich_utils
 
 from ringforge.cli import completion, output
-from ringforge.cli.app import app, find_command
+from ringforge.cli.app import app, check_repeated, find_command
 from ringforge.cli.console import print_error, print_warning, remedied
-from ringforge.errors import Error, PrecisionWarning, UnidentifiedWarning
+from ringforge.errors import Error, NamesWarning, PrecisionWarning, UnidentifiedWarning
 from ringforge.files import first_line
 
 __all__ = ["app", "main"]
@@ -48,8 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if line is not None:
         return _complete(line)
     output.open_closed()
-    with warnings.catch_warnings():
-        for kind in (PrecisionWarning, UnidentifiedWarning):
+    with output.replacing(), warnings.catch_warnings():
+        for kind in (NamesWarning, PrecisionWarning, UnidentifiedWarning):
             warnings.simplefilter("always", kind)
         warnings.showwarning = print_warning
         words = list(sys.argv[1:] if arguments is None else arguments)
@@ -130,6 +130,7 @@ def _run(words: list[str]) -> int:
 
 def _ended(words: list[str]) -> int:
     """Runs a command that does not fail; its exit code."""
+    check_repeated(words)
     try:
         ended = app(args=words, prog_name="ringforge", standalone_mode=False)
     except (SystemExit, typer.Exit) as e:

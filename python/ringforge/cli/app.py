@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -185,18 +186,44 @@ def find_command(words: Sequence[str]) -> tuple[Any, str]:
     Returns:
         Its function, None for a group or where there is none; and its own words, "psi query".
     """
+    command, path, _ = _found(words)
+    return (None if command is None or hasattr(command, "get_command") else command.callback), " ".join(path)
+
+
+def _found(words: Sequence[str]) -> tuple[Any, list[str], list[str]]:
+    """The command or group that words name, or None; its own words; and those after it."""
     command: Any = typer.main.get_command(app)
     path: list[str] = []
-    for word in words:
+    for i, word in enumerate(words):
         if not hasattr(command, "get_command"):
-            break
+            return command, path, list(words[i:])
         if word.startswith("-"):
             continue  # a group's options have no values
         command = command.get_command(None, word)
         if command is None:
-            return None, " ".join(path)
+            break
         path.append(word)
-    return (None if hasattr(command, "get_command") else command.callback), " ".join(path)
+    return command, path, []
+
+
+def check_repeated(words: Sequence[str]) -> None:
+    """Refuse an option that is given twice and has one value; the parser alone would take the last one.
+
+    Raises:
+        ParameterError: there is one; the message names it.
+    """
+    command, _, rest = _found(words)
+    if command is None or hasattr(command, "get_command"):
+        return
+    try:
+        context = command.context_class(command, resilient_parsing=True)
+        given = command.make_parser(context).parse_args(args=rest)[2]
+    except Exception:  # wrong usage, which is said when the command is run
+        return
+    for option, times in Counter(p for p in given if p.param_type_name == "option" and not p.multiple).items():
+        if times > 1 and (not option.is_flag or option.secondary_opts):
+            names = " or ".join([option.opts[0], *option.secondary_opts[:1]])
+            raise ParameterError(f"{names} is given {times} times: give it once, for it has one value")
 
 
 def commands() -> Iterator[tuple[str, Output | None]]:

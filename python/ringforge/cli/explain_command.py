@@ -18,6 +18,7 @@ from ringforge.devices.scaling import Cluster, Prediction, Stage, Workload, pred
 from ringforge.errors import FormatError, ParameterError
 from ringforge.registered import load, registered
 from ringforge.shown import ShownTable
+from ringforge.unique import once_each
 
 _GROUP = "ringforge.workloads"
 
@@ -164,7 +165,7 @@ def read_measured(path: Path) -> dict[str, float]:
     with path.open("rb") as f:
         data = f.read(_MOST_BYTES + 1)
     try:
-        given: Any = json.loads(data) if len(data) <= _MOST_BYTES else None
+        given: Any = json.loads(data, object_pairs_hook=once_each) if len(data) <= _MOST_BYTES else None
         if given["format"] != "ringforge-shard-costs" or given["version"] != 1:
             raise refused
         factors = {

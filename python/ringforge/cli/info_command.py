@@ -71,7 +71,7 @@ def describe_file(path: Path) -> Iterator[RenderableType]:
     if path.is_dir():
         path = _main_file(path)
     with path.open("rb") as f, naming(path):
-        label = bundles.read_label(f)
+        label = bundles.read_any_label(f)
         behind = f.tell()
         start = f.read(_native.io.HEADER_BYTES + _native.io.HEAD_BYTES)
     if label is not None:
@@ -109,7 +109,16 @@ def _main_file(directory: Path) -> Path:
     )
 
 
-def _label(path: Path, label: bundles.Label) -> RenderableType:
+def _label(path: Path, label: bundles.Label | bundles.MatrixLabel) -> RenderableType:
+    if isinstance(label, bundles.MatrixLabel):
+        return properties(
+            f"{path.name}: label, checksum matches",
+            {
+                "holds": "an encrypted matrix of a session of matmul",
+                "shape": " x ".join(map(str, label.shape)) or "a number",
+                "ciphertexts": str(math.prod(label.grid)),
+            },
+        )
     return properties(
         f"{path.name}: label, checksum matches",
         {

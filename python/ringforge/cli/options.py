@@ -41,6 +41,15 @@ ShareBits = Annotated[
         "of precision (docs/security.md)."
     ),
 ]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line of CSV and TSV files names the columns; found by its cells, and said where in "
+        "doubt, if not given.",
+        show_default=False,
+    ),
+]
 
 
 Overwrite = Annotated[

@@ -18,9 +18,11 @@ the answer and its published schema, so that the two cannot differ:
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import enum
 import functools
+import io
 import json
 import math
 import os
@@ -309,6 +311,48 @@ def open_closed() -> None:
             nowhere = number
         os.set_inheritable(nowhere, nowhere == number)
         setattr(sys, name, os.fdopen(nowhere, "w" if number else "r", encoding="utf-8"))
+
+
+#: What stands for characters of ours on terminals that have none of them.
+_PLAIN = str.maketrans(
+    {
+        **dict.fromkeys("\u2010\u2011\u2013\u2014\u2212─━╸╺", "-"),
+        **dict.fromkeys("│┃", "|"),
+        **dict.fromkeys("╭╮╯╰┏┓┗┛┌┐└┘├┤┼", "+"),
+        **dict.fromkeys("\u2018\u2019", "'"),
+        **dict.fromkeys("\u201c\u201d", '"'),
+        **{"µ": "u", "\xd7": "x", "·": "*", "•": "*", "…": "...", "→": "->", "←": "<-", "≤": "<=", "≥": ">=", "≈": "~"},
+        **{"²": "^2", "³": "^3", "√": "sqrt", "∞": "inf", "Σ": "sum", "±": "+-", "°": " deg", "\xa0": " ", "█": "#"},
+    }
+)
+
+
+def _plain(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Writes what a stream's encoding lacks: our own signs by plain ones, all else as escapes."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].translate(_PLAIN)
+    return text.encode("ascii", "backslashreplace").decode(), error.end
+
+
+codecs.register_error("ringforge-plain", _plain)
+
+
+@contextlib.contextmanager
+def replacing() -> Iterator[None]:
+    """Lets standard output and standard error take any text, whatever their encoding: names of files that are no text,
+    and our own signs on terminals of ASCII."""
+    changed = []
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
+            changed.append((stream, stream.errors))
+            stream.reconfigure(errors="ringforge-plain")
+    try:
+        yield
+    finally:
+        for stream, errors in changed:
+            with contextlib.suppress(OSError, ValueError):
+                stream.reconfigure(errors=errors)
 
 
 def to_nowhere() -> None:

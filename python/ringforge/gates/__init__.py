@@ -15,6 +15,7 @@ its result, so that circuits may be of any depth. docs/gates.md is the guide.
 Parameter sets, noise, and the search that found the sets are in `sets`, `noise` and `search`.
 """
 
+from ringforge.gates.bit_records import parameter_names, parameters
 from ringforge.gates.bits import Bits, Evaluator, concatenate, decrypt, encrypt, from_bits, stack, to_bits
 from ringforge.gates.circuit import Circuit
 from ringforge.gates.clear import ClearKey
@@ -32,8 +33,6 @@ from ringforge.gates.storage import (
     load_evaluation_key,
     load_secret_key,
     make_evaluation_key,
-    parameter_names,
-    parameters,
     save_bits,
     save_evaluation_key,
     save_secret_key,

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ringforge.bytes_form import Bytes, File, Remade, content, reading, write
 from ringforge.devices import Device, KeySet, Progress, open_device
-from ringforge.errors import MismatchError, ParameterError, ShapeError
+from ringforge.errors import FormatError, MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.gates import shards as _shards  # noqa: F401  # registers how pools run them
+from ringforge.gates.bit_records import MAX_BITS_FILE, Words, key_text, pack, unpack
 from ringforge.gates.clear import ClearKey
 from ringforge.gates.kernels import GateLevelKernel
 from ringforge.gates.kinds import GateKind
@@ -24,7 +26,6 @@ from ringforge.gates.kinds import GateKind
 if TYPE_CHECKING:
     from ringforge._native.fhew import EvaluationKey, GateParameters, SecretKey
 
-Words = npt.NDArray[np.uint32]
 ClearBits = npt.NDArray[np.uint8]
 
 #: Bits, and integers of them.
@@ -135,6 +136,48 @@ class Bits:
         """The same bits, with this evaluator for their operators."""
         return type(self)(self.words, self.params, evaluator, key_id=self.key_id)
 
+    def to_bytes(self) -> bytes:
+        """Return the bits as a record of encrypted bits, for another process; `from_bytes` reads it."""
+        return pack({"bits": self.words}, self.params, self.key_id)
+
+    @classmethod
+    def from_bytes(cls, data: Bytes, owner: Keyed | GateParameters) -> Bits:
+        """Read what `to_bytes` gave; with an evaluator, the bits are bound to it.
+
+        Args:
+            data: the bytes.
+            owner: an evaluator or a key that they must belong to, or parameters.
+
+        Raises:
+            ParameterError: no bytes. FormatError: damaged, or several arrays. MismatchError: of other parameters or
+            another key.
+        """
+        found, params, key_id = unpack(content(data).read(), owner)
+        if len(found) != 1:
+            raise FormatError(f"{len(found)} arrays of encrypted bits where one is needed: gates.load_bits reads them")
+        (words,) = found.values()
+        return cls(words, params, owner if isinstance(owner, Evaluator) else None, key_id=key_id)
+
+    def save(self, path: File) -> int:
+        """Write what `to_bytes` gives to a file's name or to an open binary file; return the number of bytes."""
+        return write(path, [self.to_bytes()])
+
+    @classmethod
+    def load(cls, path: File, owner: Keyed | GateParameters) -> Bits:
+        """Read what `save` wrote. Raises as `from_bytes`."""
+        with reading(path, MAX_BITS_FILE) as (f, _):
+            return cls.from_bytes(f.read(MAX_BITS_FILE + 1), owner)
+
+    def __reduce__(self) -> Any:
+        # Without the evaluator: who gets them binds them to one of its own.
+        return type(self).from_bytes, (self.to_bytes(), self.params)
+
+    def __copy__(self) -> Bits:
+        return self._like(self.words)
+
+    def __deepcopy__(self, memo: Any) -> Bits:
+        return self._like(self.words.copy())
+
     def __and__(self, other: Bits) -> Bits:
         return self._operator(GateKind.AND, other)
 
@@ -193,11 +236,6 @@ def check_same(a: Keyed, b: Keyed) -> None:
             f"bits or keys of {key_text(a.key_id)} and of {key_text(b.key_id)} do not go together: take those of one "
             "keygen"
         )
-
-
-def key_text(key_id: int) -> str:
-    """A key in messages."""
-    return f"key {key_id:016x}" if key_id else "a key without an id (format 1)"
 
 
 def concatenate(items: Sequence[Bits], axis: int = 0) -> Bits:
@@ -303,7 +341,7 @@ def from_bits(bits: npt.ArrayLike, signed: bool = False) -> Any:
 # ---- the server ----------------------------------------------------------------------------------
 
 
-class Evaluator:
+class Evaluator(Remade):
     """Runs gates with an evaluation key. All inputs broadcast; every bit of the result is a gate of its own.
 
     Results are refreshed: they may be inputs of any gate, any number of times. Where inputs of a gate are the same
@@ -318,6 +356,8 @@ class Evaluator:
     Raises:
         ParameterError: the device runs no gates. MissingKeyError: the key is none that it takes.
     """
+
+    remade_by = "make another one with the key, which is: Evaluator(key)"
 
     def __init__(self, key: EvaluationKey | ClearKey, threads: int = 1, *, device: str | Device = "cpu") -> None:
         if threads < 1:

@@ -13,17 +13,17 @@ from ringforge import _native
 from ringforge.cli.console import SECRET_FILE, properties, size_text
 from ringforge.errors import FormatError
 from ringforge.files import naming
-from ringforge.gates.storage import (
+from ringforge.gates.bit_records import (
     BITS,
     EVALUATION,
     HEADER_BYTES,
     KINDS,
     SECRET,
-    load_bits,
     parameters,
     read_header,
     set_name,
 )
+from ringforge.gates.storage import load_bits
 
 #: Accumulators by the number in an evaluation key.
 _METHODS = ("ap", "ginx", "automorphism")

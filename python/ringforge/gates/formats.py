@@ -18,6 +18,7 @@ from ringforge.errors import FormatError, NetlistError
 from ringforge.files import naming
 from ringforge.gates.kinds import GateKind
 from ringforge.gates.netlist import MAX_WIRES, ONE, ZERO, Draft, Net, Netlist
+from ringforge.unique import RepeatedKeyError, once_each
 
 #: Bytes of a netlist file.
 MAX_FILE = 1 << 26
@@ -112,17 +113,12 @@ def parse_yosys(text: str, top: str | None = None) -> Netlist:
 
 
 def _parse_json(text: str) -> dict[str, Any]:
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            names = [k for k, _ in pairs]
-            raise FormatError(f"the name {_short(next(n for n in names if names.count(n) > 1))} occurs twice")
-        return found
-
     try:
-        return _mapping(json.loads(text, object_pairs_hook=unique), "the file")
+        return _mapping(json.loads(text, object_pairs_hook=once_each), "the file")
     except json.JSONDecodeError as e:
         raise FormatError(f"no JSON: {e.msg}, line {e.lineno}") from None
+    except RepeatedKeyError as e:
+        raise FormatError(str(e)) from None
     except (RecursionError, ValueError):
         raise FormatError("no JSON of a netlist: nested too deep, or a number too long") from None
 

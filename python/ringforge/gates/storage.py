@@ -9,48 +9,39 @@ before records, are read; those of format 1 have no id, which is warned of.
 
 from __future__ import annotations
 
-import math
-import struct
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal
 
 from ringforge import _native
+from ringforge.bytes_form import File, as_path, reading, write
 from ringforge.devices import Progress
-from ringforge.errors import FormatError, MismatchError, ParameterError, UnidentifiedWarning
-from ringforge.files import naming, new_file, writing
+from ringforge.errors import FormatError, ParameterError, UnidentifiedWarning
+from ringforge.files import naming, new_file
 from ringforge.gates import noise
-from ringforge.gates.bits import Bits, Keyed, check_same, key_text
+from ringforge.gates.bit_records import (
+    EVALUATION,
+    HEADER_BYTES,
+    MAX_BITS_FILE,
+    SECRET,
+    Header,
+    pack,
+    parameters,
+    parameters_by_hash,
+    read_header,
+    unpack,
+)
+from ringforge.gates.bits import Bits, Keyed, check_same
 
 if TYPE_CHECKING:
     from ringforge._native.fhew import EvaluationKey, GateParameters, SecretKey
 
 Method = Literal["ginx", "ap", "automorphism"]
 
-SECRET, EVALUATION, BITS = _native.io.GATE_SECRET_KEY, _native.io.GATE_EVALUATION_KEY, _native.io.GATE_BITS
-
-#: Kinds of files by their type of record: what they are, and which command writes them.
-KINDS = {
-    SECRET: ("secret key of gates", "`gates keygen --secret`"),
-    EVALUATION: ("evaluation key of gates", "`gates keygen --eval-key`"),
-    BITS: ("encrypted bits", "`gates encrypt` or `gates run`"),
-}
-_ID_BYTES = 8
-
-#: Bits from before records, which begin otherwise than all else.
-_OLD_BITS = b"RGFBITS"
-
-#: Bytes that are enough for `read_header`: those of a record's header, of the key's id, of a method.
-HEADER_BYTES = _native.io.HEADER_BYTES + _ID_BYTES + 1
-
-#: Bytes of a file of bits, of a file of a secret key.
-MAX_BITS_FILE, MAX_SECRET_FILE = 1 << 32, 1 << 16
-_MAX_AXES = 8
+#: Bytes of a file of a secret key.
+MAX_SECRET_FILE = 1 << 16
 
 
 def keygen(
@@ -88,66 +79,6 @@ def make_evaluation_key(
     return _native.fhew.EvaluationKey.make(secret, _native.fhew.Method[method.upper()], threads, progress)
 
 
-def parameters(name: str, insecure: str = "") -> GateParameters:
-    """A set by name.
-
-    Raises:
-        ParameterError: there is none, or it is below 128 bits and `insecure` states no reason.
-    """
-    return _native.fhew.parameters(name, insecure)
-
-
-def parameter_names() -> list[str]:
-    """Names of the sets."""
-    return list(_native.fhew.parameter_names())
-
-
-# ---- headers -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Header:
-    """How a file of keys or bits begins.
-
-    Attributes:
-        kind: of :data:`KINDS`.
-        format: 1 to 3.
-        parameter_hash: of the parameters.
-        key_id: of the secret key that it belongs to, or 0 where nothing says it.
-        method: of an evaluation key, by its number.
-    """
-
-    kind: int
-    format: int
-    parameter_hash: bytes
-    key_id: int
-    method: int = 0
-
-
-def read_header(data: bytes, wanted: int | None = None) -> Header:
-    """Reads the beginning of a file.
-
-    Args:
-        data: at least as much as there is of the first :data:`HEADER_BYTES`.
-        wanted: the kind that it must be of.
-
-    Raises:
-        FormatError: it is no header, or one of another kind or format.
-    """
-    what, writer = KINDS.get(wanted or 0, ("file of gates", "`gates keygen`, `gates encrypt` or `gates run`"))
-    if not data.startswith((_native.io.MAGIC, _OLD_BITS)):
-        raise FormatError(f"no {what}: take a file that {writer} wrote")
-    info = _native.io.peek(data)
-    if wanted is not None and info.code != wanted:
-        raise FormatError(f"no {what} but {info.type}: take a file that {writer} wrote")
-    if info.code not in KINDS:
-        raise FormatError(f"no {what} but {info.type}: take a file that {writer} wrote")
-    key_id = int(info.fields["key_id"])
-    if info.version == 2 and not key_id:
-        raise FormatError(f"{info.type} with the key id 0, which no key has: the file is damaged, copy it again")
-    return Header(info.code, info.version, info.parameter_hash, key_id, int(info.fields.get("method", 0)))
-
-
 def _warn_without_id(path: str | Path, header: Header) -> None:
     if not header.key_id:
         warnings.warn(
@@ -156,26 +87,6 @@ def _warn_without_id(path: str | Path, header: Header) -> None:
             UnidentifiedWarning,
             stacklevel=3,
         )
-
-
-def parameters_by_hash(wanted: bytes, accept_insecure: str = "") -> GateParameters:
-    """The shipped set with this hash.
-
-    Raises:
-        FormatError: there is none. ParameterError: it is below 128 bits and `accept_insecure` states no reason.
-    """
-    name = set_name(wanted)
-    if not name:
-        raise FormatError(
-            f"its parameters ({wanted.hex()[:8]}...) are no shipped set: take the release of Ringforge that has it"
-        )
-    return parameters(name, accept_insecure)
-
-
-def set_name(parameter_hash: bytes) -> str:
-    """The name of the shipped set with this hash, or nothing."""
-    shown = "compared by its hash, not used"
-    return next((n for n in parameter_names() if parameters(n, shown).hash == parameter_hash), "")
 
 
 # ---- keys ----------------------------------------------------------------------------------------
@@ -230,15 +141,14 @@ def load_secret_key(path: str | Path, accept_insecure: str = "") -> SecretKey:
     return key
 
 
-def save_evaluation_key(path: str | Path, key: EvaluationKey) -> int:
-    """Writes an evaluation key; returns the size of the file in bytes."""
-    with new_file(path) as temporary:
-        key.save(str(temporary))
-    return Path(path).stat().st_size
+def save_evaluation_key(path: File, key: EvaluationKey) -> int:
+    """Write an evaluation key to a file's name or to an open binary file; return the number of bytes."""
+    made: Any = key
+    return int(made.save(path))
 
 
-def load_evaluation_key(path: str | Path, threads: int = 1, accept_insecure: str = "") -> EvaluationKey:
-    """Reads an evaluation key.
+def load_evaluation_key(source: File, threads: int = 1, accept_insecure: str = "") -> EvaluationKey:
+    """Read an evaluation key, from a file's name or an open binary file.
 
     Raises:
         FormatError: it is damaged, or none. ParameterError: its parameters are insecure.
@@ -246,8 +156,8 @@ def load_evaluation_key(path: str | Path, threads: int = 1, accept_insecure: str
     Warns:
         UnidentifiedWarning: the key has no id, so that nothing tells what belongs to it.
     """
-    with naming(path):
-        with Path(path).open("rb") as f:
+    with as_path(source) as path, naming(path):
+        with path.open("rb") as f:
             header = read_header(f.read(HEADER_BYTES), EVALUATION)
         params = parameters_by_hash(header.parameter_hash, accept_insecure)
         key = _native.fhew.EvaluationKey.load(str(path), params, threads)
@@ -258,13 +168,8 @@ def load_evaluation_key(path: str | Path, threads: int = 1, accept_insecure: str
 # ---- bits ----------------------------------------------------------------------------------------
 
 
-def _word(params: GateParameters) -> np.dtype[np.unsignedinteger]:
-    """Words of ciphertexts in files."""
-    return np.dtype("<u2" if params.log_q <= 16 else "<u4")
-
-
 def bits_to_bytes(items: Mapping[str, Bits]) -> bytes:
-    """Named arrays of bits as one string of bytes; see docs/gates.md for the format.
+    """Return named arrays of bits as one string of bytes; see docs/gates.md for the format.
 
     Raises:
         ParameterError: there is none, or a name is longer than 255 bytes. MismatchError: parameters or keys differ.
@@ -272,33 +177,13 @@ def bits_to_bytes(items: Mapping[str, Bits]) -> bytes:
     if not items:
         raise ParameterError("no bits to write: give at least one array")
     first = next(iter(items.values()))
-    parts = [struct.pack("<QH", first.key_id, len(items))]
-    for name, bits in items.items():
+    for bits in items.values():
         check_same(first, bits)
-        label = name.encode()
-        if not 0 < len(label) < 256 or bits.ndim > _MAX_AXES:
-            raise ParameterError(f'"{name}": names have 1 to 255 bytes, arrays up to {_MAX_AXES} axes')
-        parts.append(struct.pack(f"<B{len(label)}sB{bits.ndim}I", len(label), label, bits.ndim, *bits.shape))
-        parts.append(np.ascontiguousarray(bits.words).astype(_word(bits.params)).tobytes())
-    return _native.io.seal(BITS, first.params.hash, b"".join(parts))
-
-
-class _Reader:
-    def __init__(self, data: bytes) -> None:
-        self.data, self.at = data, 0
-
-    def take(self, count: int) -> bytes:
-        if count > len(self.data) - self.at:
-            raise FormatError(f"encrypted bits end early, at byte {self.at}: copy the file again")
-        self.at += count
-        return self.data[self.at - count : self.at]
-
-    def number(self, form: str) -> int:
-        return int(struct.unpack("<" + form, self.take(struct.calcsize("<" + form)))[0])
+    return pack({name: bits.words for name, bits in items.items()}, first.params, first.key_id)
 
 
 def bits_from_bytes(data: bytes, owner: Keyed | GateParameters) -> dict[str, Bits]:
-    """Reads what :func:`bits_to_bytes` wrote.
+    """Read what :func:`bits_to_bytes` wrote.
 
     Args:
         data: the bytes.
@@ -307,68 +192,20 @@ def bits_from_bytes(data: bytes, owner: Keyed | GateParameters) -> dict[str, Bit
     Raises:
         FormatError: it is damaged, or no encrypted bits. MismatchError: they belong to other parameters or another key.
     """
-    header = read_header(data[:HEADER_BYTES], BITS)
-    version, _, body = _native.io.unseal(data, BITS)
-    params = owner if isinstance(owner, _native.fhew.GateParameters) else owner.params
-    if header.parameter_hash != params.hash:
-        other = set_name(header.parameter_hash) or "no shipped set"
-        raise MismatchError(
-            f"encrypted bits belong to other parameters ({other}) than {params.name}: take the keys they were made with"
-        )
-    key_id = getattr(owner, "key_id", header.key_id)
-    if key_id != header.key_id:
-        raise MismatchError(
-            f"encrypted bits of {key_text(header.key_id)}, but the key given is {key_text(key_id)}: "
-            "take the keys and bits of one `gates keygen`"
-        )
-    reader = _Reader(body)
-    if version > 1:
-        reader.take(_ID_BYTES)
-    # Records say their length themselves.
-    if version < 3 and reader.number("Q") != len(reader.data) - reader.at:
-        raise FormatError("encrypted bits have another length than they say: the file is damaged")
-    found: dict[str, Bits] = {}
-    for _ in range(reader.number("H")):
-        name, bits = _entry(reader, params, header.key_id)
-        if name in found:
-            raise FormatError(f'encrypted bits have "{name}" twice: the file is damaged')
-        found[name] = bits
-    if reader.at != len(reader.data):
-        raise FormatError("bytes follow the encrypted bits: the file is damaged")
-    return found
+    found, params, key_id = unpack(data, owner)
+    return {name: Bits(words, params, key_id=key_id) for name, words in found.items()}
 
 
-def _entry(reader: _Reader, params: GateParameters, key_id: int) -> tuple[str, Bits]:
-    try:
-        name = reader.take(reader.number("B")).decode()
-    except UnicodeDecodeError:
-        raise FormatError("encrypted bits have a name that is no UTF-8") from None
-    axes = reader.number("B")
-    if not name or not name.isprintable() or axes > _MAX_AXES:
-        raise FormatError("encrypted bits have an array without a proper name, or of too many axes")
-    shape = [reader.number("I") for _ in range(axes)]
-    size = _word(params).itemsize * (params.n + 1) * math.prod(shape)
-    if math.prod(max(1, length) for length in shape) > MAX_BITS_FILE:
-        raise FormatError(f'encrypted bits "{name}" have an impossible shape')
-    words = np.frombuffer(reader.take(size), dtype=_word(params)).astype(np.uint32)
-    if words.size and int(words.max()) >> params.log_q:
-        raise FormatError(f'encrypted bits "{name}" hold a word of more than {params.log_q} bits')
-    return name, Bits(words.reshape(*shape, params.n + 1), params, key_id=key_id)
+def save_bits(path: File, items: Mapping[str, Bits]) -> int:
+    """Write named arrays of bits to a file's name or to an open binary file; return the number of bytes."""
+    return write(path, [bits_to_bytes(items)])
 
 
-def save_bits(path: str | Path, items: Mapping[str, Bits]) -> int:
-    """Writes named arrays of bits; returns the size of the file in bytes."""
-    data = bits_to_bytes(items)
-    with writing(path) as f:
-        f.write(data)
-    return len(data)
-
-
-def load_bits(path: str | Path, owner: Keyed | GateParameters) -> dict[str, Bits]:
-    """Reads a file of :func:`save_bits`.
+def load_bits(path: File, owner: Keyed | GateParameters) -> dict[str, Bits]:
+    """Read a file of :func:`save_bits`.
 
     Args:
-        path: the file.
+        path: the file's name, or an open binary file.
         owner: a key, or an evaluator, that the bits must belong to; or their parameters, whatever the key.
 
     Raises:
@@ -377,11 +214,10 @@ def load_bits(path: str | Path, owner: Keyed | GateParameters) -> dict[str, Bits
     Warns:
         UnidentifiedWarning: the bits have no key id, so that nothing tells whether they belong to the key.
     """
-    with naming(path):
-        with Path(path).open("rb") as f:
-            data = f.read(MAX_BITS_FILE + 1)
+    with reading(path, MAX_BITS_FILE) as (f, name), naming(name):
+        data = f.read(MAX_BITS_FILE + 1)
         if len(data) > MAX_BITS_FILE:
             raise FormatError(f"more than {MAX_BITS_FILE >> 30} GiB of encrypted bits: split them")
         found = bits_from_bytes(data, owner)
-    _warn_without_id(path, read_header(data[:HEADER_BYTES]))
+    _warn_without_id(name, read_header(data[:HEADER_BYTES]))
     return found

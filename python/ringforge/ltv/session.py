@@ -40,6 +40,11 @@ class Session(Secret):
         fixed_seed_for_tests: makes everything reproducible.
     """
 
+    saved_by = (
+        "`ringforge.parties.save_secret_key(path, session.context, session.secret_key)` writes its key to a file, and "
+        "`load_secret_key(path, context)` reads it"
+    )
+
     def __init__(
         self,
         params: Parameters,

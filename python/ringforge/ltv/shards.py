@@ -11,18 +11,17 @@ Ciphertexts travel as their words: records have no form for those between levels
 
 from __future__ import annotations
 
-import copyreg
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ringforge import _native
-from ringforge._native.ltv import Ciphertext, Context, Noise, Parameters, Relinearizer
+from ringforge._native.ltv import Ciphertext, Context, Noise, Relinearizer
 from ringforge._native.ltv import ciphertext as from_words
 from ringforge.devices import Execution, Preparation, Report, register
 from ringforge.devices.sharding import Cost, Pool, Shard, Sharded, Stored, Task, cut, expect
@@ -58,26 +57,6 @@ AROUND, NAME = 110, 400
 
 
 # ---- contexts and ciphertexts in other processes -------------------------------------------------
-
-
-@lru_cache(maxsize=8)
-def context(m: int, q: tuple[int, ...], insecure: str, about: tuple[int, str, int, str, str]) -> Context:
-    """The context of parameters, one for all who ask.
-
-    Args:
-        about: drop, gadget, window, name, ring.
-    """
-    drop, gadget, window, name, ring = about
-    of = Parameters(m, list(q), insecure=insecure, drop=drop, gadget=gadget, window=window, name=name, ring=ring)
-    return Context(of)
-
-
-def _context(c: Context) -> tuple[Any, ...]:
-    p = c.params
-    return context, (p.m, tuple(p.q), p.insecure, (p.drop, p.gadget, p.window, p.name, p.ring))
-
-
-copyreg.pickle(Context, _context)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from ringforge.matmul.shards import (
     report,
 )
 
-assert travel.context
+assert travel.schedule is not None
 
 #: A multiply-add of the matrix products, and a butterfly across ciphertexts, in the planner's unit; both move what they
 #: compute with through memory. Measured beside rotations with AVX2, for d of 32 and 64.

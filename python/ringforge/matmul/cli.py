@@ -20,6 +20,7 @@ from ringforge import params as parameter_sets
 from ringforge.cli import completion
 from ringforge.cli.console import console, parse_size, progress, say, seconds_text, size_text, thread_count
 from ringforge.cli.options import (
+    Header,
     Insecure,
     NewSecret,
     Params,
@@ -52,6 +53,7 @@ from ringforge.matmul.scratch import Block, Scratch
 from ringforge.matmul.service import Connection, parse_assignment
 from ringforge.matmul.service import serve as serve_program
 from ringforge.serving.options import Metrics
+from ringforge.unique import named_once
 
 app = typer.Typer(
     add_completion=False,
@@ -201,6 +203,8 @@ def plan(
         name, equals, size = text.partition("=")
         if not equals:
             raise ParameterError(f'--input "{text}" is not NAME=ROWSxCOLS')
+        if name in sizes:
+            raise ParameterError(f'--input: "{name[:40]}" is given twice: give each name once')
         sizes[name] = _shape(size)
         if len(sizes[name]) > 2:
             raise ParameterError(f"--input {text}: a matrix has two sizes, a vector one")
@@ -237,9 +241,9 @@ def _object(program: Program) -> dict[str, Any]:
     }
 
 
-def _load(path: Path) -> npt.NDArray[np.float64]:
+def _load(path: Path, header: bool | None) -> npt.NDArray[np.float64]:
     """A matrix, or a vector from .npy of one dimension."""
-    values = load_vectors(path)
+    values = load_vectors(path, header=header)
     flat = path.suffix == ".npy" and np.load(path, mmap_mode="r", allow_pickle=False).ndim == 1
     return values[0] if flat else values
 
@@ -269,6 +273,7 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Where the decrypted result goes: .npy or .csv.", callback=output_file)
     ] = None,
+    header: Header = None,
     threads: Threads = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -289,7 +294,8 @@ def run(
     where = open_device(device)
     if out is not None:
         check_vectors_name(out)
-    values = {name: _load(path) for name, path in map(parse_assignment, inputs)}
+    files = named_once(map(parse_assignment, inputs), "--in")
+    values = {name: _load(path, header) for name, path in files.items()}
     given = {
         name: Input(shape=a.shape, bound=2.0 ** math.ceil(math.log2(max(float(np.abs(a).max()), 2.0**-20))))
         for name, a in values.items()
@@ -391,6 +397,7 @@ def encrypt(
     out: Annotated[Path, typer.Option(help="Ciphertexts to write.", callback=output_file)],
     public: Annotated[Path | None, typer.Option(help="Contributor: the key holder's public key.")] = None,
     secret: Annotated[Path | None, typer.Option(help="Key holder: the secret key.")] = None,
+    header: Header = None,
     accept_insecure: AcceptInsecure = "",
     threads: Threads = 0,
 ) -> None:
@@ -410,7 +417,7 @@ def encrypt(
             who = Contributor.load(loaded, public, accept_insecure=accept_insecure)
     else:
         who = _holder(loaded, cast(Path, secret), accept_insecure)
-    values = _load(in_)
+    values = _load(in_, header)
     spec = loaded.input(name)
     if len(spec.shape) == 1 and values.size == spec.shape[0] and 1 in values.shape:
         values = values.reshape(-1)
@@ -430,6 +437,7 @@ def multiply(
     device: Where = "cpu",
     scratch: ScratchFolder = None,
     block_memory: BlockMemory = "1GiB",
+    header: Header = None,
     threads: Threads = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -448,14 +456,15 @@ def multiply(
     where = open_device(device)
     loaded = Program.load(program)
     targets = _targets(loaded, out)
+    given = named_once(map(parse_assignment, inputs), "--in")
     with naming(keys), progress("reading keys") as update:
         bundle = EvaluationKeys.load(keys, loaded, workers, update)
     place = None if scratch is None else Scratch(scratch, loaded.context, parse_size(block_memory))
     server = Server(loaded, bundle, device=where, threads=workers, scratch=place)
     parcels, plain = [], {}
-    for name, path in map(parse_assignment, inputs):
+    for name, path in given.items():
         if loaded.input(name).plain:
-            plain[name] = _load(path).reshape(loaded.input(name).shape)
+            plain[name] = _load(path, header).reshape(loaded.input(name).shape)
             continue
         with naming(path):
             parcels.append(Parcel.load(path, loaded, name, workers, place))
@@ -523,7 +532,7 @@ def _targets(program: Program, out: list[str]) -> dict[str, Path]:
     if len(program.outputs) == 1 and len(out) == 1 and "=" not in out[0]:
         targets = {next(iter(program.outputs)): Path(out[0])}
     else:
-        targets = dict(map(parse_assignment, out))
+        targets = named_once(map(parse_assignment, out), "--out")
         if set(targets) != set(program.outputs):
             raise ParameterError(f"the outputs are {', '.join(program.outputs)}: give --out NAME=FILE for each")
     check_different({f"output {name}": path for name, path in targets.items()})
@@ -574,6 +583,7 @@ def serve(
     folder: Annotated[Path, typer.Option(help="Where received files go.")],
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 0,
     plain: Annotated[list[str], typer.Option(help="NAME=FILE of a plain input, the server's own.")] = [],  # noqa: B006
+    header: Header = None,
     metrics: Metrics = None,
     threads: Threads = 0,
 ) -> None:
@@ -584,7 +594,9 @@ def serve(
 
     Example: `ringforge matmul serve --program program.json --folder server --port 8750`
     """
-    serve_program(program, folder, port, thread_count(threads), plain, until_closed=False, metrics=metrics)
+    serve_program(
+        program, folder, port, thread_count(threads), plain, until_closed=False, metrics=metrics, header=header
+    )
 
 
 @app.command()
@@ -600,11 +612,12 @@ def send(
     """
     if keys is None and not inputs:
         raise ParameterError("say what is sent: --keys eval.keys, or --in NAME=FILE")
+    given = named_once(map(parse_assignment, inputs), "--in")
     connection = Connection(port)
     if keys is not None:
         answer = connection.send_keys(keys)
         say(f"sent {keys}: {size_text(answer['bytes'])}, read in {seconds_text(answer['load_seconds'])}")
-    for name, path in map(parse_assignment, inputs):
+    for name, path in given.items():
         answer = connection.send_input(name, path)
         say(f"sent {path} as input {name}: {size_text(answer['bytes'])}")
     connection.close()

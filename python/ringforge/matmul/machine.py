@@ -201,6 +201,12 @@ class Machine(ABC):
         """The matrix in the clear, where the machine has a secret key."""
         raise ParameterError("nobody here can decrypt: give the result to the key holder")
 
+    def save(self, path: Any, matrix: Any) -> int:  # noqa: ARG002
+        """Write a matrix to a file, where the machine has ciphertexts; return the number of bytes."""
+        raise ParameterError(
+            "this matrix stands for one in a program, and holds no ciphertexts: the program has to_bytes and save"
+        )
+
     # ---- decisions ----
 
     def multiple(self, tile: Tile, factor: float, *, whole: bool) -> Tile:

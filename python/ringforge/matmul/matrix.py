@@ -14,11 +14,12 @@ import math
 import numbers
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from ringforge.bytes_form import File, saved
 from ringforge.errors import MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matmul.entrywise import broadcast, count_of, entrywise, entrywise_plain, plain_blocks, together, total
@@ -204,6 +205,35 @@ class EncryptedMatrix(NotAnArray):
         if self.source is not None:
             return np.ascontiguousarray(self.source.decrypt().T)
         return self.machine.decrypt(self)
+
+    def save(self, path: File) -> int:
+        """Write the ciphertexts, and how they lie, to a file's name or to an open binary file.
+
+        `session.load(path)` reads them, in the same session or in one with the same parameters and key.
+
+        Returns:
+            bytes written.
+
+        Raises:
+            ParameterError: this stands for a matrix of a program, and has no ciphertexts.
+        """
+        return self.machine.save(path, self)
+
+    def to_bytes(self) -> bytes:
+        """Return what `save` writes; `session.from_bytes` reads it. Raises as `save`."""
+        return saved(self.save)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "an encrypted matrix belongs to its session, whose secret key no pickle carries: data = A.to_bytes() or "
+            "A.save(path) here, and session.from_bytes(data) or session.load(path) where the session is"
+        )
+
+    def __copy__(self) -> EncryptedMatrix:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> EncryptedMatrix:
+        return self
 
     def assemble(self, slots_of: Callable[[Any], Array]) -> Any:
         """The matrix made of the decrypted slots of its ciphertexts."""

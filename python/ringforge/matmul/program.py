@@ -16,8 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -25,6 +24,7 @@ from pydantic import Field, ValidationError
 from ringforge import bundles
 from ringforge import params as parameter_sets
 from ringforge._native import Context, Parameters
+from ringforge.bytes_form import File, Shared, write
 from ringforge.cli.console import properties, size_text
 from ringforge.errors import (
     Error,
@@ -35,7 +35,6 @@ from ringforge.errors import (
     PrecisionWarning,
     ShapeError,
 )
-from ringforge.files import writing
 from ringforge.matmul.layout import Layout, even_tile
 from ringforge.matmul.machine import Settings, Tile
 from ringforge.matmul.matrix import EncryptedMatrix, PlainMatrix
@@ -138,7 +137,7 @@ class _Traced:
     results: dict[str, EncryptedMatrix]
 
 
-class Program(Frozen):
+class Program(Shared, Frozen):
     """Everything the parties must agree on. Made by :func:`trace`."""
 
     format: Literal["ringforge-matmul-program"] = "ringforge-matmul-program"
@@ -209,14 +208,16 @@ class Program(Frozen):
 
     # ---- files ----
 
-    def save(self, path: str | Path) -> None:
-        """Writes the program as JSON."""
-        with writing(path) as f:
-            f.write(self.model_dump_json(indent=1, exclude_defaults=False, exclude_none=True).encode())
+    def save(self, path: File) -> None:
+        """Write the program as JSON to a file's name or to an open binary file; `to_bytes` gives the same in memory."""
+        write(path, [self.model_dump_json(indent=1, exclude_defaults=False, exclude_none=True).encode()])
 
     @classmethod
-    def load(cls, path: str | Path) -> Program:
-        """Reads a program and plans it again: levels, plans and keys must come out as they are written.
+    def load(cls, path: File) -> Self:
+        """Read a program and plan it again: levels, plans and keys must come out as they are written.
+
+        Args:
+            path: a file's name or an open binary file; `from_bytes` takes bytes.
 
         Raises:
             FormatError: the file is no valid program. ParameterError: its parameters are refused.

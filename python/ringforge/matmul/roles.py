@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,12 @@ from ringforge import _native
 from ringforge._native import Ciphertext, GaloisKey, PublicKey, RelinKey, SecretKey
 from ringforge.arrays import real_numbers
 from ringforge.bundles import Wanted, load_ciphertexts, save_ciphertexts
+from ringforge.bytes_form import Bytes, File, Remade, as_path, content, saved
 from ringforge.ckks import flood_deviation
-from ringforge.devices import Device, KeySet, Report
+from ringforge.devices import Device, Report
 from ringforge.errors import FormatError, LevelError, MismatchError, ParameterError, ScaleError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.evaluation_keys import ProgramKeys
 from ringforge.matmul.layout import Layout
 from ringforge.matmul.machine import Tile
 from ringforge.matmul.matrix import EncryptedMatrix, PlainMatrix
@@ -31,23 +33,15 @@ from ringforge.matmul.program import Program, counted
 from ringforge.matmul.scratch import Block, Scratch, loaded
 from ringforge.matmul.session import Computer, Session, encrypt_tiles, real_slots
 from ringforge.matmul.steps import Step
-from ringforge.parties import Progress, collect, make_keys, read_keys, write_records
+from ringforge.parties import Progress, load_secret_key, make_keys, save_secret_key, write_records
 from ringforge.secrecy import Secret
 
 
-class EvaluationKeys(KeySet):
-    """What the server needs to compute, and nothing that decrypts."""
+class EvaluationKeys(ProgramKeys):
+    """What the server needs to compute, and nothing that decrypts.
 
-    @classmethod
-    def load(
-        cls, path: str | Path, program: Program, threads: int = 1, progress: Progress | None = None
-    ) -> EvaluationKeys:
-        """Reads a file of :meth:`KeyHolder.save_evaluation_keys`.
-
-        Raises:
-            FormatError, MismatchError: it is damaged, or for other parameters.
-        """
-        return cls(*read_keys(path, program, threads, progress))
+    `save` writes what :meth:`KeyHolder.save_evaluation_keys` does, and `load` reads both.
+    """
 
 
 @dataclass(frozen=True)
@@ -58,27 +52,60 @@ class Parcel:
         name: of the program's input or output.
         ciphertexts: as many as the program says; blocks of a scratch file where there is one.
         program: digest of the program, or empty where that is not known.
+        agreed: the program itself, where it is known.
     """
 
     name: str
     ciphertexts: Sequence[Ciphertext | Block]
     program: str = ""
+    agreed: Program | None = field(default=None, repr=False, compare=False)
 
-    def save(self, path: str | Path, program: Program) -> int:
-        """Writes all ciphertexts to one file that says what they are; returns its size in bytes.
+    def save(self, path: File, program: Program | None = None) -> int:
+        """Write all ciphertexts to one file that says what they are; return its size in bytes.
+
+        Args:
+            path: a file's name, or an open binary file.
+            program: that they belong to; may be left away for parcels that `encrypt`, `run` or `load` gave.
 
         Raises:
-            MismatchError, FormatError, LevelError: they are not what the program says.
+            MismatchError, FormatError, LevelError: they are not what the program says. ParameterError: nothing tells
+            the program.
         """
+        program = program or self.agreed
+        if program is None:
+            raise ParameterError("this parcel was put together by hand: name its program, save(path, program)")
         self.check(program)
         label = _wanted(program, self.name).label(1, len(self.ciphertexts))
         return save_ciphertexts(path, label, program.context, map(loaded, self.ciphertexts))
 
+    def to_bytes(self, program: Program | None = None) -> bytes:
+        """Return what `save` writes. Raises as `save`."""
+        return saved(lambda f: self.save(f, program))
+
     @classmethod
-    def load(
-        cls, path: str | Path, program: Program, name: str, threads: int = 1, scratch: Scratch | None = None
-    ) -> Parcel:
-        """Reads a file of ciphertexts of the input or output `name`, into a scratch file if there is one.
+    def from_bytes(cls, data: Bytes, program: Program, name: str, threads: int = 1) -> Parcel:
+        """Read what `to_bytes` gave. Raises as `load`; ParameterError: no bytes."""
+        return cls.load(content(data), program, name, threads)
+
+    def __reduce__(self) -> Any:
+        if self.agreed is None:
+            raise TypeError(
+                "a parcel that does not know its program is not pickled: data = x.to_bytes(program), and "
+                "Parcel.from_bytes(data, program, name) on the other side"
+            )
+        return Parcel.from_bytes, (self.to_bytes(), self.agreed, self.name)
+
+    def __copy__(self) -> Parcel:
+        return replace(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parcel:
+        return replace(self, ciphertexts=list(self.ciphertexts))
+
+    @classmethod
+    def load(cls, path: File, program: Program, name: str, threads: int = 1, scratch: Scratch | None = None) -> Parcel:
+        """Read a file of ciphertexts of the input or output `name`, into a scratch file if there is one.
+
+        The file is named, or an open binary file.
 
         Raises:
             FormatError: it is damaged, or has another number of ciphertexts. MismatchError: it belongs to another
@@ -88,7 +115,7 @@ class Parcel:
         found, label = load_ciphertexts(
             path, _wanted(program, name), program.context, threads, None if scratch is None else scratch.keep
         )
-        parcel = cls(name, found, "" if label is None else label.program)
+        parcel = cls(name, found, "" if label is None else label.program, program)
         parcel.check(program)
         return parcel
 
@@ -154,7 +181,7 @@ class _Encryptor:
             lambda plaintext, bound: client.encrypt(plaintext, key, bound),
             threads,
         )
-        return Parcel(name, [t.value for row in grid for t in row], self.program.digest)
+        return Parcel(name, [t.value for row in grid for t in row], self.program.digest, self.program)
 
 
 class Contributor(_Encryptor):
@@ -176,9 +203,10 @@ class Contributor(_Encryptor):
         self._client = _native.Client(program.context)
 
     @classmethod
-    def load(cls, program: Program, public_key_path: str | Path, *, accept_insecure: str = "") -> Contributor:
-        """A contributor with a stored public key."""
-        key = _native.io.Reader(str(public_key_path)).public_key(program.context)
+    def load(cls, program: Program, public_key_path: File, *, accept_insecure: str = "") -> Contributor:
+        """Return a contributor with a stored public key, from a file's name or an open binary file."""
+        with as_path(public_key_path) as path:
+            key = _native.io.Reader(str(path)).public_key(program.context)
         return cls(program, key, accept_insecure=accept_insecure)
 
     def encrypt(self, name: str, values: npt.ArrayLike, threads: int = 1) -> Parcel:
@@ -244,7 +272,7 @@ class KeyHolder(Secret, _Encryptor):
     @classmethod
     def load(cls, program: Program, secret_key_path: str | Path, *, accept_insecure: str = "") -> KeyHolder:
         """A key holder with a stored secret key."""
-        key = _native.io.Reader(str(secret_key_path)).secret_key(program.context)
+        key = load_secret_key(secret_key_path, program.context)
         return cls(program, key, accept_insecure=accept_insecure)
 
     # ---- keys ----
@@ -255,22 +283,22 @@ class KeyHolder(Secret, _Encryptor):
 
     def evaluation_keys(self, threads: int = 1, progress: Progress | None = None) -> EvaluationKeys:
         """The keys the program needs, each for the level it is used at."""
-        return EvaluationKeys(*collect(self._keys(threads, progress)))
+        return EvaluationKeys.collected(self.program, self._keys(threads, progress))
 
-    def save_evaluation_keys(self, path: str | Path, threads: int = 1, progress: Progress | None = None) -> int:
-        """Makes and writes the evaluation keys one by one; returns bytes."""
+    def save_evaluation_keys(self, path: File, threads: int = 1, progress: Progress | None = None) -> int:
+        """Make and write the evaluation keys one by one, to a file's name or an open binary file; return bytes."""
         return write_records(path, self.program.context, self._keys(threads, progress))
 
     def _keys(self, threads: int, progress: Progress | None) -> Iterator[GaloisKey | RelinKey]:
         return make_keys(self._client, self._secret, self.program, threads, progress)
 
-    def save_public_key(self, path: str | Path) -> int:
-        """Writes the public key; returns bytes."""
+    def save_public_key(self, path: File) -> int:
+        """Write the public key to a file's name or to an open binary file; return bytes."""
         return write_records(path, self.program.context, [self.public_key()])
 
     def save_secret_key(self, path: str | Path) -> None:
         """Writes the secret key, readable by its owner only."""
-        write_records(path, self.program.context, [self._secret], secret=True)
+        save_secret_key(path, self.program.context, self._secret)
 
     # ---- data ----
 
@@ -336,7 +364,7 @@ class KeyHolder(Secret, _Encryptor):
         return self.program.traced.results[name].error_bound
 
 
-class Server:
+class Server(Remade):
     """Computes a program on ciphertexts.
 
     Args:
@@ -349,6 +377,8 @@ class Server:
     Raises:
         MissingKeyError: the keys are not those of the program.
     """
+
+    remade_by = "Server(program, keys) makes another one; program and keys have to_bytes, and are pickled"
 
     def __init__(
         self,
@@ -377,15 +407,19 @@ class Server:
             progress: called with the fraction done.
 
         Raises:
-            ParameterError: an input is missing or unknown. FormatError, LevelError: a parcel is not what the program
-            says. MismatchError: inputs under different keys. ShapeError, ringforge.ValueError: a plain input is
-            not as declared.
+            ParameterError: an input is missing, unknown, or there twice. FormatError, LevelError: a parcel is not what
+            the program says. MismatchError: inputs under different keys. ShapeError, ringforge.ValueError: a plain
+            input is not as declared.
         """
         given: dict[str, EncryptedMatrix | PlainMatrix] = {}
         for parcel in inputs:
             parcel.check(self.program)
+            if parcel.name in given:
+                raise ParameterError(f"input {parcel.name} is given twice: give each input once")
             given[parcel.name] = self._matrix(parcel)
         for name, values in (plain or {}).items():
+            if name in given:
+                raise ParameterError(f"input {name} is given twice, encrypted and plain: give each input once")
             given[name] = self._plain(name, values)
         missing = [x.name for x in self.program.inputs if x.name not in given]
         if missing:
@@ -400,7 +434,8 @@ class Server:
             report = report + part
         digest, kept = self.program.digest, machine.scratch is not None
         host: Callable[[Any], Any] = (lambda x: x) if kept else machine.device.download
-        return {name: Parcel(name, [host(t.value) for t in m], digest) for name, m in results.items()}, report
+        found = {n: Parcel(n, [host(t.value) for t in m], digest, self.program) for n, m in results.items()}
+        return found, report
 
     def _matrix(self, parcel: Parcel) -> EncryptedMatrix:
         spec = self.program.input(parcel.name)

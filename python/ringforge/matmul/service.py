@@ -40,6 +40,7 @@ from ringforge.matmul.program import Program
 from ringforge.matmul.roles import EvaluationKeys, Parcel, Server
 from ringforge.parties import ciphertext_file_bytes, key_file_bytes
 from ringforge.serving.local import Told, telling
+from ringforge.unique import named_once
 
 
 class Service:
@@ -208,15 +209,17 @@ def serve(
     *,
     until_closed: bool,
     metrics: str | None = None,
+    header: bool | None = None,
 ) -> None:
     """Listens until it is interrupted, or with `until_closed` until standard input is closed.
 
-    Prints one JSON line with port and process id when it is ready. `metrics`: as `serving.published.Published`.
+    Prints one JSON line with port and process id when it is ready. `metrics`: as `serving.published.Published`;
+    `header`: of plain inputs, as of `files.load_table`.
     """
     loaded = Program.load(program)
     given = {}
-    for name, path in map(parse_assignment, plain):
-        values = load_vectors(path)
+    for name, path in named_once(map(parse_assignment, plain), "--plain").items():
+        values = load_vectors(path, header=header)
         given[name] = values.reshape(loaded.input(name).shape) if values.size == 1 or 1 in values.shape else values
     folder.mkdir(parents=True, exist_ok=True)
     service = Service(loaded, folder, threads, given)
@@ -233,9 +236,10 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=0, help="0: any free one")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--plain", action="append", default=[], help="NAME=FILE of a plain input")
+    parser.add_argument("--header", action=argparse.BooleanOptionalAction, help="the first line of CSV is one, or not")
     o = parser.parse_args()
     try:
-        serve(o.program, o.folder, o.port, o.threads, o.plain, until_closed=True)
+        serve(o.program, o.folder, o.port, o.threads, o.plain, until_closed=True, header=o.header)
     except (Error, OSError) as e:
         say_error(e)
         return 1

@@ -24,12 +24,13 @@ from ringforge._native import (
     Parameters,
 )
 from ringforge.arrays import real_numbers
+from ringforge.bytes_form import Bytes, File, content
 from ringforge.devices import Device, Handle, KeySet, Report
 from ringforge.devices.cpu import counted
 from ringforge.devices.sharding import ShardedDevice
 from ringforge.errors import LevelError, MissingKeyError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
-from ringforge.matmul import planner
+from ringforge.matmul import matrix_files, planner
 from ringforge.matmul.cost import ProductCost
 from ringforge.matmul.engine import Bases, Product
 from ringforge.matmul.grids import grouped
@@ -41,6 +42,7 @@ from ringforge.matmul.scratch import Scratch, loaded
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.matmul.steps import Step
 from ringforge.matmul.store import Store
+from ringforge.parties import load_secret_key, save_secret_key
 from ringforge.secrecy import Secret
 
 
@@ -105,6 +107,9 @@ class Computer(Machine):
     def here(self, x: Any) -> Any:
         """A value as a ciphertext in this machine's memory."""
         return self.device.download(loaded(x))
+
+    def save(self, path: File, matrix: EncryptedMatrix) -> int:
+        return matrix_files.save(path, self, matrix)
 
     def kept(self, x: Any) -> Any:
         """A value as it is kept: as it is, or as a block of the scratch file."""
@@ -261,6 +266,8 @@ def real_slots(context: Context, plaintext: Any, threads: int) -> Array:
 class Session(Secret, Computer):
     """All roles in one object, with keys made when they are needed. Deployments keep the roles apart.
 
+    Matrices move by their `to_bytes` and `from_bytes` here, or by `save` and `load`.
+
     Args:
         params: a parameter set or its name.
         method, keys, level_price: as of `Settings`; with keys "auto" rotations are composed where keys do not fit.
@@ -272,6 +279,7 @@ class Session(Secret, Computer):
         blocks: by default half of `memory`.
         threads: threads to use.
         fixed_seed_for_tests: a `ckks.TestSeed`, which makes everything reproducible, and nothing secret.
+        secret_key: the file of an existing key, of `save_secret_key`; by default a new key is made.
 
     >>> import numpy as np
     >>> s = Session("matmul-a-128")
@@ -279,6 +287,8 @@ class Session(Secret, Computer):
     >>> np.round((s.encrypt(a) @ s.encrypt(b)).decrypt(), 4).tolist()
     [[0.25, 0.5], [0.25, 0.125]]
     """
+
+    saved_by = "`save_secret_key` writes its key to a file, and `Session(..., secret_key=path)` reads it"
 
     def __init__(
         self,
@@ -293,6 +303,7 @@ class Session(Secret, Computer):
         blocks: int | None = None,
         threads: int = 1,
         fixed_seed_for_tests: _native.TestSeed | None = None,
+        secret_key: str | Path | None = None,
     ) -> None:
         context = Context(parameter_sets.resolve(params, insecure))
         memory = planner.free_memory() if memory is None else memory
@@ -304,7 +315,29 @@ class Session(Secret, Computer):
         self._numbers: WeakKeyDictionary[Kept, dict[tuple[Any, str], int]] = WeakKeyDictionary()
         self._next = itertools.count()
         self._client = _native.Client(context, fixed_seed_for_tests)
-        self._secret = self._client.secret_key()
+        self._secret = self._client.secret_key() if secret_key is None else load_secret_key(secret_key, context)
+
+    @property
+    def key_id(self) -> int:
+        """The secret key's public number, which ciphertexts carry."""
+        return int(self._secret.id)
+
+    def save_secret_key(self, path: str | Path) -> None:
+        """Write the secret key to a new file that only its owner can read; `Session(..., secret_key=path)` reads it."""
+        save_secret_key(path, self.context, self._secret)
+
+    def load(self, path: File) -> EncryptedMatrix:
+        """Read what `save` of a matrix wrote, from a file's name or an open binary file.
+
+        Raises:
+            FormatError: damaged, cut off, or something else. MismatchError: of other parameters or another key.
+            LevelError, ScaleError: ciphertexts that no matrix of these parameters has.
+        """
+        return matrix_files.load(path, self)
+
+    def from_bytes(self, data: Bytes) -> EncryptedMatrix:
+        """Read what `to_bytes` of a matrix gave. Raises as `load`; ParameterError: no bytes."""
+        return self.load(content(data))
 
     @property
     def params(self) -> Parameters:

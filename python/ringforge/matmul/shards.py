@@ -32,7 +32,7 @@ from ringforge.matmul.kernels import HltKernel, MultiplyKernel, PairSumKernel
 from ringforge.matmul.operations import Symbol
 from ringforge.matmul.slots import period
 
-assert travel.context
+assert travel.schedule is not None
 
 #: Products that are added up.
 Sum = tuple[Pair, ...]

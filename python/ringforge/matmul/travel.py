@@ -1,33 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""How kernels of matrices are pickled: parameters, diagonals and plans as numbers and arrays, made anew elsewhere.
+"""How kernels of matrices are pickled: diagonals and plans as numbers and arrays, made anew elsewhere.
 
-Importing this module makes the kernels' parts picklable. A context is made once in each process for each set.
+Importing this module makes the kernels' parts picklable; parameters and contexts are so by themselves.
 """
 
 from __future__ import annotations
 
 import copyreg
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ringforge._native import Context, Diagonals, PairSumPlan, Parameters, Schedule
-
-
-@lru_cache(maxsize=8)
-def context(
-    name: str, log_n: int, q: tuple[int, ...], p: tuple[int, ...], digit: int, scale: float, why: str
-) -> Context:
-    """The context of parameters, one for all who ask."""
-    return Context(Parameters(name, log_n, list(q), list(p), digit, scale, why))
-
-
-def _context(c: Context) -> tuple[Any, ...]:
-    p = c.params
-    return context, (p.name, p.log_n, tuple(p.q), tuple(p.p), p.limbs_per_digit, p.log_scale, p.insecure)
+from ringforge._native import Diagonals, PairSumPlan, Schedule
 
 
 def _diagonals(d: Diagonals) -> tuple[Any, ...]:
@@ -72,7 +58,6 @@ def _schedule(s: Schedule) -> tuple[Any, ...]:
     return schedule, (s.name,)
 
 
-copyreg.pickle(Context, _context)
 copyreg.pickle(Diagonals, _diagonals)
 copyreg.pickle(PairSumPlan, _pairs)
 copyreg.pickle(Schedule, _schedule)

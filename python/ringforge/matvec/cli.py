@@ -8,11 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, cast
 
+import numpy.typing as npt
 import typer
 from rich import box
 from rich.console import Group
 from rich.table import Table
 
+from ringforge import frames
 from ringforge import params as parameter_sets
 from ringforge.cli import completion
 from ringforge.cli.console import (
@@ -26,6 +28,7 @@ from ringforge.cli.console import (
     thread_count,
 )
 from ringforge.cli.options import (
+    Header,
     Insecure,
     NewSecret,
     Params,
@@ -40,7 +43,7 @@ from ringforge.cli.options import (
 from ringforge.cli.output import ROWS, TEXT, WORK, AsJson, emit, prints
 from ringforge.devices import Report, open_device
 from ringforge.errors import ParameterError
-from ringforge.files import check_different, check_vectors_name, load_vectors, naming, removed_on_failure, save_vectors
+from ringforge.files import check_different, check_vectors_name, load_table, naming, removed_on_failure, save_vectors
 from ringforge.matvec.accuracy import measure_accuracy
 from ringforge.matvec.answers import Estimators, Evaluated, Explained, OperatorRow, Operators
 from ringforge.matvec.calibration import SAFETY
@@ -122,6 +125,7 @@ def plan(
         Path | None,
         typer.Option(help="Rule to write (JSON), of an estimator: what clients make of results.", callback=output_file),
     ] = None,
+    header: Header = None,
 ) -> None:
     """Server: chooses how the model is computed and writes the program both sides follow.
 
@@ -143,10 +147,10 @@ def plan(
     limit = None if memory is None else parse_size(memory)
     check_different({"--out": out, "--rule": rule})
     layers, meaning = planned_model(model, rule)
-    rows = None if samples is None else load_vectors(samples)
-    if meaning is not None and meaning.low is not None:
+    rows: npt.ArrayLike | None = None if samples is None else load_table(samples, header=header)
+    if meaning is not None:
         rows = None if rows is None else meaning.encode(rows)
-        input_bound = 1.0 if input_bound is None else input_bound
+        input_bound = 1.0 if input_bound is None and meaning.low is not None else input_bound
     compiled = compile_model(
         layers,
         None if params == "auto" else parameter_sets.named(params, insecure),
@@ -162,6 +166,7 @@ def plan(
         precision=precision,
         share_bits=share_bits,
         device=device,
+        features=None if meaning is None else meaning.features,
     )
     if meaning is not None and rule is not None:
         meaning.bound_to(compiled.program).save(rule)
@@ -205,6 +210,7 @@ def explain(
     params: Params = "auto",
     precision: Annotated[float | None, typer.Option(help="As of `plan`, where no program is given.")] = None,
     html: Annotated[Path | None, typer.Option(help="Report to write, one HTML file.", callback=output_file)] = None,
+    header: Header = None,
     as_json: AsJson = False,
     threads: Threads = 0,
 ) -> None:
@@ -216,7 +222,7 @@ def explain(
     Example: `ringforge matvec explain --model deep.npz --samples train.csv`
     """
     workers = thread_count(threads)
-    layers, rows = load_model(model), load_vectors(samples)
+    layers, rows = load_model(model), load_table(samples, header=header)
     if program is None:
         compiled = compile_model(layers, None if params == "auto" else params, samples=rows, precision=precision)
         loaded = compiled.program
@@ -295,23 +301,28 @@ def encrypt(
     in_: Annotated[Path, typer.Option("--in", help="Vectors as rows: .npy or .csv.")],
     out: Annotated[Path, typer.Option(help="Ciphertexts to write.", callback=output_file)],
     rule: RuleFile = None,
+    header: Header = None,
     accept_insecure: AcceptInsecure = "",
     threads: Threads = 0,
 ) -> None:
     """Client: encrypts vectors; with an estimator's rule, rows of features.
+
+    Where the rule or the program has names of features, columns of a file with a header are put in their order; other
+    columns are refused.
 
     Example: `ringforge matvec encrypt --program program.json --secret secret.key --in x.csv --out x.ct`
     """
     workers = thread_count(threads)
     loaded = Program.load(program)
     client = _client(loaded, secret, accept_insecure)
-    rows = load_vectors(in_)
-    if rule is not None:
-        rows = read_rule(rule, loaded).encode(rows)
+    table = load_table(in_, header=header)
+    if rule is None and loaded.features is not None:
+        frames.warn_of_position(table.names is not None, True)
+    rows = table if rule is None else read_rule(rule, loaded).encode(table)
     encrypted = client.encrypt(rows, workers)
     size = encrypted.save(out, loaded)
     count = sum(len(group) for group in encrypted.groups)
-    say(f"wrote {out}: {len(rows)} vectors in {count} ciphertexts, {size_text(size)}")
+    say(f"wrote {out}: {len(table)} vectors in {count} ciphertexts, {size_text(size)}")
 
 
 @app.command()
@@ -486,33 +497,6 @@ def decrypt(
 
 
 @app.command()
-@prints(ROWS, Operators)
-def operators(
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print tables as docs/matvec.md has them.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Lists the operators of ONNX: those that are read, what becomes of them, and the others with the reason.
-
-    Example: `ringforge matvec operators`
-    """
-    from ringforge.matvec import onnx_table
-
-    rows = onnx_table.rows()
-    if as_json:
-        found = [OperatorRow(taken=taken, names=list(names), what=what) for taken, names, what in rows]
-        emit(Operators(system="matvec", rows=found))
-    elif markdown:
-        typer.echo(onnx_table.markdown(), nl=False)
-    else:
-        made = Table(title="operators of ONNX", title_justify="left", box=box.SIMPLE_HEAD)
-        for heading in ("taken", "operators", "become, or are refused because"):
-            made.add_column(heading, overflow="fold")
-        for taken, names, what in rows:
-            made.add_row("yes" if taken else "no", ", ".join(names), what)
-        console().print(made)
-
-
-@app.command()
 @prints(ROWS, Estimators)
 def estimators(
     names: Annotated[list[str] | None, typer.Argument(help="Classes of scikit-learn; by default all.")] = None,
@@ -545,6 +529,33 @@ def estimators(
             made.add_column(heading, overflow="fold")
         for row in found.rows:
             made.add_row(row.made, "yes" if row.taken else "no", row.becomes or row.reason)
+        console().print(made)
+
+
+@app.command()
+@prints(ROWS, Operators)
+def operators(
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print tables as docs/matvec.md has them.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Lists the operators of ONNX: those that are read, what becomes of them, and the others with the reason.
+
+    Example: `ringforge matvec operators`
+    """
+    from ringforge.matvec import onnx_table
+
+    rows = onnx_table.rows()
+    if as_json:
+        found = [OperatorRow(taken=taken, names=list(names), what=what) for taken, names, what in rows]
+        emit(Operators(system="matvec", rows=found))
+    elif markdown:
+        typer.echo(onnx_table.markdown(), nl=False)
+    else:
+        made = Table(title="operators of ONNX", title_justify="left", box=box.SIMPLE_HEAD)
+        for heading in ("taken", "operators", "become, or are refused because"):
+            made.add_column(heading, overflow="fold")
+        for taken, names, what in rows:
+            made.add_row("yes" if taken else "no", ", ".join(names), what)
         console().print(made)
 
 

@@ -8,6 +8,7 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from ringforge import _native, frames
 from ringforge import params as parameter_sets
 from ringforge._native import Context, Matvec, Metadata, Parameters
 from ringforge.arrays import rows_in_order
+from ringforge.bytes_form import Remade
 from ringforge.ckks import flood_deviation
 from ringforge.devices import Device, open_device
 from ringforge.errors import FormatError, IntervalWarning, LevelError, ParameterError, PrecisionWarning, ShapeError
@@ -47,8 +49,10 @@ _LEAST_BITS, _MOST_BITS = 18, 44
 
 
 @dataclass(frozen=True)
-class Compiled:
+class Compiled(Remade):
     """A program and the reasons for its choices."""
+
+    remade_by: ClassVar[str] = "its `program` is, and has to_bytes and save"
 
     program: Program
     choices: tuple[Choice, ...]
@@ -166,8 +170,8 @@ def compile_model(
         precision=precision,
         share_bits=share_bits,
         device=None if device is None else open_device(device),
-        beyond=tuple(beyond),
         features=names,
+        beyond=tuple(beyond),
     )
     compiled = _compiled(request, parameters)
     if beyond:
@@ -190,7 +194,7 @@ def compile_inside(
     seq = as_sequential(model)
     sizes = find_bounds(seq, input_bound)
     own = _own_scales(seq, sizes)
-    request = _Request(seq, sizes, batch, None, "auto", None, "ckks", own, None, None, None, (), features)
+    request = _Request(seq, sizes, batch, None, "auto", None, "ckks", own, None, None, None, features, ())
     return _compiled(request, parameters)
 
 
@@ -236,9 +240,9 @@ class _Request:
     precision: float | None
     share_bits: float | None
     device: Device | None
+    features: list[str] | None
     #: Polynomials whose intervals inputs may leave.
     beyond: tuple[Departure, ...]
-    features: list[str] | None
 
     @property
     def depth(self) -> int:

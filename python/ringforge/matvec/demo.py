@@ -150,7 +150,7 @@ def run_demo(
     train_seconds = time.perf_counter() - begin
     # Polynomials on an interval have no form in ONNX that keeps their digits.
     path = folder / ("model.npz" if network == "deep" else "model.onnx")
-    (save_model if network == "deep" else save_onnx)(trained, path)
+    (save_model if network == "deep" else save_onnx)(path, trained)
     model = load_model(path)
     samples = None if network == "dense" else folder / "samples.npy"
     if samples is not None:

@@ -158,6 +158,17 @@ class _Estimator:
         self._lock = threading.Lock()
         self._session: tuple[EstimatorClient, Server] | None = None
         self.transformation: EncryptedTransformer | None = None
+        self._planned: Program | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what pickles and copies have: all but the keys of this process, of which the program stays."""
+        state = {k: v for k, v in vars(self).items() if k not in ("_lock", "_session")}
+        if self._session is not None:
+            state["_planned"] = self._session[0].client.program
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock(), _session=None)
 
     # ---- roles ----
 
@@ -197,7 +208,7 @@ class _Estimator:
         rows = self.rule.encode(x)
         self._warn_outside(rows)
         with self._lock:
-            session = self._session or self._started(self._plan(len(rows)))
+            session = self._session or self._started(self._planned or self._plan(len(rows)))
             self._session = session
             client, server = session
             return client, server.evaluate(client.encrypt_encoded(rows))[0]

@@ -54,7 +54,7 @@ class Linear:
 
     def __call__(self, x: Array) -> Array:
         """Applies the layer to one vector (n,) or to rows of a matrix (k, n)."""
-        y = np.asarray(x) @ self.weights.T
+        y = real_numbers(x, "inputs") @ self.weights.T
         return y + self.bias if self.bias.size else y
 
     def output_bound(self, input_bound: float) -> float:
@@ -70,7 +70,7 @@ class Square:
     """y = x * x, slot by slot: the activation that encryption can compute exactly."""
 
     def __call__(self, x: Array) -> Array:
-        return np.asarray(x) ** 2
+        return real_numbers(x, "inputs") ** 2
 
     def output_bound(self, input_bound: float) -> float:
         """Largest |y| for inputs of size at most `input_bound`."""

@@ -4,13 +4,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from zipfile import ZipFile
 
 import numpy as np
 import numpy.typing as npt
 
+from ringforge.bytes_form import File, is_name, reading, saved, write
 from ringforge.errors import Error, FormatError, ParameterError, ShapeError, UnsupportedModelError
 from ringforge.files import first_line, load_npy, naming, writing
 from ringforge.matvec.estimators import Estimator, estimator
@@ -24,21 +28,23 @@ from ringforge.matvec.rule import Rule
 _PICKLES = {".joblib", ".pkl", ".pickle", ".sav", ".skops", ".pt", ".pth"}
 
 
-def save_model(path: str | Path, model: Model | Estimator) -> None:
+def save_model(path: File, model: Model | Estimator) -> None:
     """Write a model as an .npz file of arrays.
 
     They are `kinds`; `layerI.weights` and `layerI.bias` of linear layers, `layerI.series` and `layerI.interval` (empty
     for powers of x) of polynomials; of an estimator also `rule`, a text.
 
     Args:
-        path: the file's name; .npz is added to any other ending, and `load_model` finds it without too.
+        path: an open binary file, or a file's name: .npz is added to any other ending, and `load_model` finds it
+            without, too.
         model: layers, or an estimator. The two arguments the other way round, as of earlier releases, work still.
 
     Raises:
         ParameterError: a name that says another format, or no model.
     """
     path, model = file_first(path, model, "save_model")
-    if path.suffix in {".npy", ".onnx", *_PICKLES}:
+    if is_name(path) and Path(path).suffix in {".npy", ".onnx", *_PICKLES}:
+        path = Path(path)
         other = "save_onnx" if path.suffix == ".onnx" else "numpy.save" if path.suffix == ".npy" else "no function here"
         raise ParameterError(f"{path.name}: save_model writes .npz files; {other} writes {path.suffix}")
     rule = None if isinstance(model, Linear | Sequential) else model.rule
@@ -58,28 +64,49 @@ def save_model(path: str | Path, model: Model | Estimator) -> None:
             kinds.append("square")
     if rule is not None:
         arrays["rule"] = np.array(rule.model_dump_json(exclude_none=True))
+    if not is_name(path):
+        write(path, [saved(lambda f: np.savez(f, kinds=np.array(kinds), allow_pickle=False, **arrays))])
+        return
+    path = Path(path)
     with writing(path if path.suffix == ".npz" else _with_suffix(path)) as f:
         np.savez(f, kinds=np.array(kinds), allow_pickle=False, **arrays)
 
 
-def load_model(path: str | Path) -> Sequential:
+@contextmanager
+def _in_a_file(source: File) -> Iterator[Path]:
+    """Yield a file of what an open one holds, with the suffix that its beginning tells."""
+    with reading(source) as (f, _), tempfile.TemporaryDirectory() as folder:
+        data = f.read()
+        kind = ".npz" if data.startswith(b"PK") else ".npy" if data.startswith(b"\x93NUMPY") else ".onnx"
+        path = Path(folder) / f"data{kind}"
+        path.write_bytes(data)
+        yield path
+
+
+def load_model(path: File) -> Sequential:
     """Reads a model from .npz (written by save_model), .npy (one matrix) or .onnx.
 
     Raises:
         FormatError: the file is not a valid model. UnsupportedModelError: an ONNX operator that has no encrypted
         counterpart, or a file of Python objects.
     """
+    if not is_name(path):
+        with _in_a_file(path) as named:
+            return load_model(named)
     path = _found(path)
     if path.suffix == ".onnx":
         return load_onnx(path)
     return _load(path)[0]
 
 
-def load_with_rule(path: str | Path) -> tuple[Sequential, Rule | None]:
+def load_with_rule(path: File) -> tuple[Sequential, Rule | None]:
     """Reads a model as load_model does, with the rule that says what its results mean, if it has one.
 
     Rules of ONNX models that say nothing (values as they are) are left out.
     """
+    if not is_name(path):
+        with _in_a_file(path) as named:
+            return load_with_rule(named)
     path = _found(path)
     if path.suffix != ".onnx":
         return _load(path)
@@ -87,12 +114,15 @@ def load_with_rule(path: str | Path) -> tuple[Sequential, Rule | None]:
     return found.model, None if found.rule.kind == "values" and found.rule.link == "identity" else found.rule
 
 
-def load_estimator(path: str | Path) -> Estimator:
+def load_estimator(path: File) -> Estimator:
     """Reads a classifier, regression or transformation from .npz (written by save_model) or .onnx.
 
     Raises:
         as load_model; FormatError: also for a model without a rule that says what its results mean.
     """
+    if not is_name(path):
+        with _in_a_file(path) as named:
+            return load_estimator(named)
     path = _found(path)
     if path.suffix == ".onnx":
         return from_onnx(path)
@@ -109,7 +139,7 @@ def _with_suffix(path: Path) -> Path:
     return path.with_name(f"{path.name}.npz")
 
 
-def _found(path: str | Path) -> Path:
+def _found(path: str | os.PathLike[str]) -> Path:
     """The file of a name, or that of the name with .npz behind it, as `save_model` writes it."""
     path = Path(path)
     itself = path.suffix in {".npz", ".npy", ".onnx", *_PICKLES} and path.exists()

@@ -182,7 +182,7 @@ class Formula:
         def polynomial(layers: Mapping[str, Polynomial]) -> np.polynomial.Polynomial:
             assert before is not None
             made = np.polynomial.Polynomial(layers[operator_name(name)].coefficients)
-            return made(before(layers))  # type: ignore[no-any-return]
+            return made(before(layers))
 
         alone = isinstance(argument, Value)
         return cls(

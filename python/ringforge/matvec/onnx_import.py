@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ringforge.bytes_form import File, write
 from ringforge.errors import Error, FormatError, UnsupportedModelError
-from ringforge.files import first_line, writing
+from ringforge.files import first_line
 from ringforge.matvec import onnx_rules, onnx_shapes
 from ringforge.matvec.estimators import Estimator, estimator
 from ringforge.matvec.model import Linear, Model, Sequential, as_sequential
@@ -187,7 +188,7 @@ def _constant(node: Node) -> None:
 MAX_WRITTEN_DEGREE = 15
 
 
-def save_onnx(path: str | Path, model: Model, dtype: type[np.float32] | type[np.float64] = np.float32) -> None:
+def save_onnx(path: File, model: Model, dtype: type[np.float32] | type[np.float64] = np.float32) -> None:
     """Write a model as Gemm, Mul and Add nodes, for `load_onnx` or any ONNX runtime.
 
     The first two arguments the other way round, as of earlier releases, work still.
@@ -243,8 +244,7 @@ def save_onnx(path: str | Path, model: Model, dtype: type[np.float32] | type[np.
         weights,
     )
     proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    with writing(path) as f:
-        f.write(proto.SerializeToString())
+    write(path, [proto.SerializeToString()])
 
 
 def _onnx() -> Any:

@@ -131,7 +131,7 @@ class Polynomial:
 
     def __call__(self, x: npt.ArrayLike) -> Array:
         """Its values in the clear: Horner's rule on powers, Clenshaw's on Chebyshev polynomials."""
-        at = np.asarray(x, dtype=np.float64)
+        at = real_numbers(x, "inputs")
         if self.interval is None:
             return np.asarray(np.polynomial.polynomial.polyval(at, self.series), dtype=np.float64)
         low, high = self.interval

@@ -13,16 +13,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import cached_property
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, StrictStr
 
 from ringforge import _native, bundles
 from ringforge._native import Algorithm, Context, Matvec, Metadata, MetadataRules, Packing, Plan, Span
+from ringforge.bytes_form import File, Shared, write
 from ringforge.errors import FormatError, LevelError, ScaleError
 from ringforge.errors import ValueError as RingforgeValueError
-from ringforge.files import writing
 from ringforge.matvec.kernels import MatvecKernel, PolynomialKernel, SquareKernel, check_input
 from ringforge.matvec.polynomial_circuit import products
 from ringforge.matvec.steps import LinearStep, PolynomialStep, SquareStep, Step
@@ -38,7 +37,7 @@ FeatureNames = Annotated[list[Annotated[StrictStr, Field(max_length=1024)]], Fie
 MAX_TERMS = 1 << 18
 
 
-class Program(Frozen):
+class Program(Shared, Frozen):
     """Everything both sides must agree on."""
 
     format: Literal["ringforge-matvec-program"] = "ringforge-matvec-program"
@@ -238,14 +237,13 @@ class Program(Frozen):
 
     # ---- files ----
 
-    def save(self, path: str | Path) -> None:
-        """Writes the program as JSON."""
-        with writing(path) as f:
-            f.write(self.model_dump_json(indent=2, exclude_none=True).encode())
+    def save(self, path: File) -> None:
+        """Write the program as JSON to a file's name or to an open binary file; `to_bytes` gives the same in memory."""
+        write(path, [self.model_dump_json(indent=2, exclude_none=True).encode()])
 
     @classmethod
-    def load(cls, path: str | Path) -> Program:
-        """Reads and checks a program.
+    def load(cls, path: File) -> Self:
+        """Read and check a program, from a file's name or an open binary file; `from_bytes` takes bytes.
 
         Raises:
             FormatError: the file is no valid program. ParameterError: its parameters are refused.

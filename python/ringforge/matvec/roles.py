@@ -8,12 +8,14 @@ client's evaluation keys: it computes, and nothing it has or writes opens a ciph
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +24,9 @@ from ringforge import _native
 from ringforge._native import Ciphertext, Matvec, Metadata, SecretKey
 from ringforge.arrays import rows_in_order
 from ringforge.bundles import Label, Role, Wanted, load_ciphertexts, save_ciphertexts, wanted_label, warn_unlabelled
+from ringforge.bytes_form import Bytes, File, Remade, content, reading, saved, write
 from ringforge.ckks import flood_deviation
-from ringforge.devices import ClearVector, Device, Handle, KeySet, Report, open_device
+from ringforge.devices import ClearVector, Device, Handle, Report, open_device
 from ringforge.errors import (
     FormatError,
     IntervalWarning,
@@ -35,6 +38,7 @@ from ringforge.errors import (
     ShapeError,
 )
 from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.evaluation_keys import ProgramKeys
 from ringforge.files import load_npy, naming, writing
 from ringforge.matvec.compiler import step_names
 from ringforge.matvec.kernels import MatvecKernel, MatvecOperands
@@ -42,7 +46,7 @@ from ringforge.matvec.model import Linear, Model, Square, as_sequential
 from ringforge.matvec.polynomial import Polynomial
 from ringforge.matvec.program import Program
 from ringforge.matvec.steps import LinearStep, PolynomialStep
-from ringforge.parties import Progress, collect, make_keys, read_keys, write_records
+from ringforge.parties import Progress, load_secret_key, make_keys, save_secret_key, write_records
 from ringforge.secrecy import Secret
 
 Array = npt.NDArray[np.float64]
@@ -52,21 +56,27 @@ Item = Ciphertext | ClearVector
 CLEAR_MAGIC = b"ringforge CLEAR (not encrypted)\n"
 
 
-class EvaluationKeys(KeySet):
+class EvaluationKeys(ProgramKeys):
     """What the server needs to compute, and nothing that decrypts."""
 
+    def save(self, path: File) -> int:
+        """Write the keys as `Client.save_evaluation_keys` does, to a file's name or to an open binary file."""
+        clear = self.agreed is not None and self.agreed.backend == "clear"
+        return write(path, [CLEAR_MAGIC]) if clear else super().save(path)
+
     @classmethod
-    def load(
-        cls, path: str | Path, program: Program, threads: int = 1, progress: Progress | None = None
-    ) -> EvaluationKeys:
-        """Reads a file written by `Client.save_evaluation_keys`, one key at a time.
+    def load(cls, path: File, program: Program, threads: int = 1, progress: Progress | None = None) -> Self:
+        """Read what `save` or `Client.save_evaluation_keys` wrote, one key at a time.
+
+        Args:
+            path: a file's name or an open binary file; `from_bytes` takes bytes.
 
         Raises:
             FormatError, MismatchError: the file is damaged, or for other parameters.
         """
-        if program.backend == "clear":
-            return cls()
-        return cls(*read_keys(path, program, threads, progress))
+        return (
+            cls.collected(program, []) if program.backend == "clear" else super().load(path, program, threads, progress)
+        )
 
 
 @dataclass(frozen=True)
@@ -78,37 +88,63 @@ class EncryptedVectors:
         count: vectors in them; None where that is not known: the last group has room for more.
         role: input or output of the program.
         program: digest of the program, or empty where that is not known.
+        agreed: the program itself, where it is known.
     """
 
     groups: list[list[Item]]
     count: int | None = None
     role: Role = "input"
     program: str = ""
+    agreed: Program | None = field(default=None, repr=False, compare=False)
 
-    def save(self, path: str | Path, program: Program) -> int:
-        """Writes all ciphertexts to one file that says what they are; returns its size in bytes.
+    def save(self, path: File, program: Program | None = None) -> int:
+        """Write all ciphertexts to one file that says what they are; return its size in bytes.
+
+        Args:
+            path: a file's name, or an open binary file.
+            program: that they belong to; may be left away for vectors that a client, a server or `load` gave.
 
         Raises:
-            MismatchError: they belong to another program.
+            MismatchError: they belong to another program. ParameterError: nothing tells the program.
         """
+        program = program or self.agreed
+        if program is None:
+            raise ParameterError("these vectors were put together by hand: name their program, save(path, program)")
         self.check(program, self.role)
         items = [c for g in self.groups for c in g]
         label = _wanted(program, self.role).label(self.count, len(items))
         if program.backend == "clear":
-            with writing(path) as f:
-                f.write(label.bytes())
-                f.write(CLEAR_MAGIC)
-                clear = [v for v in items if isinstance(v, ClearVector)]
-                meta = np.array([[v.level, v.scale, v.bound] for v in clear], dtype=np.float64)
-                np.save(f, meta.reshape(-1, 3), allow_pickle=False)
-                slots = np.array([v.slots for v in clear], dtype=np.float64)
-                np.save(f, slots.reshape(-1, program.context.params.slots), allow_pickle=False)
-            return Path(path).stat().st_size
+            clear = [v for v in items if isinstance(v, ClearVector)]
+            arrays = np.array([[v.level, v.scale, v.bound] for v in clear]), np.array([v.slots for v in clear])
+            return write(path, [label.bytes(), CLEAR_MAGIC, *(saved(partial(_save_npy, a)) for a in arrays)])
         return save_ciphertexts(path, label, program.context, (c for c in items if isinstance(c, Ciphertext)))
 
+    def to_bytes(self, program: Program | None = None) -> bytes:
+        """Return what `save` writes. Raises as `save`."""
+        return saved(lambda f: self.save(f, program))
+
     @classmethod
-    def load(cls, path: str | Path, program: Program, role: Role = "input", threads: int = 1) -> EncryptedVectors:
-        """Reads a file of a program's inputs or outputs.
+    def from_bytes(cls, data: Bytes, program: Program, role: Role = "input", threads: int = 1) -> EncryptedVectors:
+        """Read what `to_bytes` gave. Raises as `load`; ParameterError: no bytes."""
+        return cls.load(content(data), program, role, threads)
+
+    def __reduce__(self) -> Any:
+        if self.agreed is None:
+            raise TypeError(
+                "vectors that do not know their program are not pickled: data = x.to_bytes(program), and "
+                "EncryptedVectors.from_bytes(data, program, role) on the other side"
+            )
+        return EncryptedVectors.from_bytes, (self.to_bytes(), self.agreed, self.role)
+
+    def __copy__(self) -> EncryptedVectors:
+        return replace(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> EncryptedVectors:
+        return replace(self, groups=copy.deepcopy(self.groups, memo))
+
+    @classmethod
+    def load(cls, path: File, program: Program, role: Role = "input", threads: int = 1) -> EncryptedVectors:
+        """Read a file of a program's inputs or outputs, by its name or open.
 
         Raises:
             FormatError: the file is damaged or incomplete. MismatchError: it belongs to another program, has inputs
@@ -118,11 +154,11 @@ class EncryptedVectors:
         items: list[Item] = []
         label: Label | None
         if program.backend == "clear":
-            with Path(path).open("rb") as f:
+            with reading(path) as (f, name):
                 label = wanted_label(f, wanted)
-                items.extend(_read_clear(f, Path(path).name, program))
+                items.extend(_read_clear(f, name, program))
             if label is None:
-                warn_unlabelled(Path(path).name, wanted)
+                warn_unlabelled(name, wanted)
         else:
             found, label = load_ciphertexts(path, wanted, program.context, threads)
             items.extend(found)
@@ -137,7 +173,7 @@ class EncryptedVectors:
             raise FormatError(
                 f"{count} vectors in {len(groups)} groups, where the program puts {program.batch} into each"
             )
-        return cls(groups, count, role, "" if label is None else label.program)
+        return cls(groups, count, role, "" if label is None else label.program, program)
 
     def check(self, program: Program, role: Role) -> None:
         """Refuses vectors that are known to be others than the program's.
@@ -159,10 +195,8 @@ def _wanted(program: Program, role: Role) -> Wanted:
     return Wanted(program.digest, role, "x" if role == "input" else "y", (size,))
 
 
-def _write_clear(path: str | Path, *, secret: bool = False) -> int:
-    """What stands for keys with the clear backend; returns bytes."""
-    with writing(path, secret=secret) as f:
-        return f.write(CLEAR_MAGIC)
+def _save_npy(array: Array, f: IO[bytes]) -> None:
+    np.save(f, array, allow_pickle=False)
 
 
 def _read_clear(f: IO[bytes], name: str, program: Program) -> Iterator[ClearVector]:
@@ -220,29 +254,36 @@ class Client(Secret):
     def evaluation_keys(self, threads: int = 1, progress: Progress | None = None) -> EvaluationKeys:
         """The keys the program needs, each for the level it is used at."""
         if self._clear:
-            return EvaluationKeys()
-        return EvaluationKeys(*collect(make_keys(self._client, self._secret, self.program, threads, progress)))
+            return EvaluationKeys.collected(self.program, [])
+        return EvaluationKeys.collected(
+            self.program, make_keys(self._client, self._secret, self.program, threads, progress)
+        )
 
-    def save_evaluation_keys(self, path: str | Path, threads: int = 1, progress: Progress | None = None) -> int:
-        """Makes and writes the evaluation keys one by one, so that memory holds a single one; returns bytes."""
+    def save_evaluation_keys(self, path: File, threads: int = 1, progress: Progress | None = None) -> int:
+        """Make and write the evaluation keys one by one, so that memory holds a single one; return bytes.
+
+        Args:
+            path: a file's name, or an open binary file.
+        """
         if self._clear:
-            return _write_clear(path)
+            return write(path, [CLEAR_MAGIC])
         keys = make_keys(self._client, self._secret, self.program, threads, progress)
         return write_records(path, self.program.context, keys)
 
     def save_secret_key(self, path: str | Path) -> None:
         """Writes the secret key, readable by its owner only."""
         if self._clear:
-            _write_clear(path, secret=True)
+            with writing(path, secret=True) as f:
+                f.write(CLEAR_MAGIC)
         else:
-            write_records(path, self.program.context, [self._secret], secret=True)
+            save_secret_key(path, self.program.context, self._secret)
 
     @classmethod
     def load(cls, program: Program, secret_key_path: str | Path, *, accept_insecure: str = "") -> Client:
         """A client with a stored secret key."""
         if program.backend == "clear":
             return cls(program, accept_insecure=accept_insecure)
-        secret_key = _native.io.Reader(str(secret_key_path)).secret_key(program.context)
+        secret_key = load_secret_key(secret_key_path, program.context)
         return cls(program, secret_key, accept_insecure=accept_insecure)
 
     # ---- data ----
@@ -282,7 +323,7 @@ class Client(Secret):
                 slots[used, : len(some)] = some[:, cols[used]].T
                 group.append(self._encrypt_slots(slots.reshape(-1), scale, threads))
             groups.append(group)
-        return EncryptedVectors(groups, len(rows), "input", p.digest)
+        return EncryptedVectors(groups, len(rows), "input", p.digest, p)
 
     def _encrypt_slots(self, slots: Array, scale: float, threads: int) -> Item:
         p = self.program
@@ -456,7 +497,7 @@ class Client(Secret):
             )
 
 
-class Server:
+class Server(Remade):
     """Evaluates a model on encrypted vectors.
 
     Args:
@@ -472,6 +513,8 @@ class Server:
         exceed what the program says of them, so that results might err more than the client is told.
         MissingKeyError: a square has no relinearisation key. Missing Galois keys show when evaluating.
     """
+
+    remade_by = "Server(model, program, keys) makes another one; program and keys have to_bytes, and are pickled"
 
     def __init__(
         self,
@@ -573,7 +616,7 @@ class Server:
                     progress((i + (j + 1) / len(self._handles)) / len(inputs.groups))
             outputs.append([self.device.download(v) for v in values])
         names = step_names(self.program)
-        made = EncryptedVectors(outputs, inputs.count, "output", self.program.digest)
+        made = EncryptedVectors(outputs, inputs.count, "output", self.program.digest, self.program)
         return made, [(n, r) for n, r in zip(names, reports, strict=True) if r is not None]
 
     def step(self, index: int, group: Sequence[Any]) -> list[Any]:

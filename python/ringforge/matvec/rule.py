@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +18,14 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, Valid
 
 from ringforge import frames
 from ringforge.arrays import real_numbers, rows_in_order
-from ringforge.errors import FormatError, MismatchError, NamesWarning, ParameterError, ShapeError
+from ringforge.bytes_form import File, Portable, reading, write
+from ringforge.errors import FormatError, MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
-from ringforge.files import first_line, writing
+from ringforge.files import first_line
 from ringforge.matvec import decisions
 from ringforge.matvec.program import FeatureNames, Program
 from ringforge.programs import Frozen, first_problem
+from ringforge.unique import once_each
 
 Array = npt.NDArray[np.float64]
 Label = StrictBool | StrictInt | StrictFloat | Annotated[StrictStr, Field(max_length=1024)]
@@ -37,11 +37,11 @@ MAX_FILE = 1 << 22
 MAX_COUNT = 1 << 16
 
 #: What becomes of scores: nothing; 1/(1 + e^-s); e^s over their sum; logistic functions over their sum; (clip(s) + 1)/2
-#: over their sum; of values e^s, e^s - 1, and the logarithm of softmax.
+#: over their sum; e^s and e^s - 1 of values; of softmax, the logarithm, of values alone.
 Link = Literal["identity", "sigmoid", "softmax", "one-vs-rest", "clip", "exp", "expm1", "log-softmax"]
 
 
-class Rule(Frozen):
+class Rule(Portable, Frozen):
     """How a client reads a model.
 
     Args:
@@ -158,15 +158,7 @@ class Rule(Frozen):
             MismatchError: other columns than the model's. ShapeError: another number of features.
             ringforge.ValueError: no real numbers; of data frames the message names the column.
         """
-        names = frames.column_names(x)
-        if (names is None) != (self.features is None):
-            have, lacks = ("the model", "the data") if names is None else ("the data", "the model")
-            warnings.warn(
-                f"{have} has names of features and {lacks} has none, so that columns are taken in the order in which "
-                "they come: fit the model and predict with data frames to have them put in order",
-                NamesWarning,
-                stacklevel=3,
-            )
+        frames.warn_of_position(frames.column_names(x) is not None, self.features is not None)
         return rows_in_order(x, self.features, "features")
 
     def encode(self, x: npt.ArrayLike) -> Array:
@@ -202,7 +194,7 @@ class Rule(Frozen):
 
     def decode(self, inputs: npt.ArrayLike) -> Array:
         """Features that `encode` maps to given inputs."""
-        rows = np.asarray(inputs, dtype=np.float64)
+        rows = real_numbers(inputs, "inputs")
         if self.low is None:
             return rows
         middle, half = self._ranges
@@ -262,11 +254,11 @@ class Rule(Frozen):
             if self.classes is None:
                 return rows
             raise ParameterError("this classifier gives scores, no probabilities: use decision_function")
+        if self.link in ("exp", "expm1"):
+            return np.asarray(np.exp(rows) if self.link == "exp" else np.expm1(rows))
         if self.link == "log-softmax":
             shifted = rows - rows.max(axis=1, keepdims=True)
             return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
-        if self.link in ("exp", "expm1"):
-            return np.asarray(np.exp(rows) if self.link == "exp" else np.expm1(rows))
         if self.link == "softmax":
             powers = np.exp(rows - rows.max(axis=1, keepdims=True))
             return np.asarray(powers / powers.sum(axis=1, keepdims=True))
@@ -333,28 +325,28 @@ class Rule(Frozen):
                 "get both from the same source"
             )
 
-    def save(self, path: str | Path) -> None:
-        """Writes the rule as JSON. It is public."""
-        with writing(path) as f:
-            f.write(self.model_dump_json(indent=2, exclude_none=True).encode())
+    def save(self, path: File) -> None:
+        """Write the rule, which is public, as JSON to a file's name or to an open binary file."""
+        write(path, [self.model_dump_json(indent=2, exclude_none=True).encode()])
 
     @classmethod
-    def load(cls, path: str | Path) -> Rule:
-        """Reads and checks a rule.
+    def load(cls, path: File) -> Self:
+        """Read and check a rule, from a file's name or an open binary file; `from_bytes` takes bytes.
 
         Raises:
             FormatError: the file is none.
         """
-        path = Path(path)
-        if path.stat().st_size > MAX_FILE:
-            raise FormatError(f"{path.name} has {path.stat().st_size} bytes; a rule has at most {MAX_FILE}")
-        return cls.from_json(path.read_bytes(), path.name)
+        with reading(path, MAX_FILE) as (f, name):
+            data = f.read(MAX_FILE + 1)
+        if len(data) > MAX_FILE:
+            raise FormatError(f"{name} has more than {MAX_FILE} bytes; a rule has at most so many")
+        return cls.from_json(data, name)
 
     @classmethod
-    def from_json(cls, data: bytes | str, name: str) -> Rule:
+    def from_json(cls, data: bytes | str, name: str) -> Self:
         """Parses a rule; `name` is what errors call it."""
         try:
-            rule = cls.model_validate(json.loads(data))
+            rule = cls.model_validate(json.loads(data, object_pairs_hook=once_each))
             rule.check()
         except ValidationError as e:
             raise FormatError(f"{name} is not a rule: {first_problem(e)}") from None

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from ringforge import params as parameter_sets
 from ringforge.devices import Report
 from ringforge.errors import Error, MissingKeyError, ShapeError
-from ringforge.files import load_vectors, overwriting
+from ringforge.files import load_table, overwriting
 from ringforge.local_http import HEADERS, BodyHandler, Counting, listen, say_error
 from ringforge.matvec.compiler import compile_model
 from ringforge.matvec.model import Sequential
@@ -191,12 +191,13 @@ def main() -> int:
     parser.add_argument("--batches", default="1,0", help="batch sizes, 0 for the largest")
     parser.add_argument("--folder", type=Path, required=True, help="where received files go")
     parser.add_argument("--samples", type=Path, help="the server's own samples of inputs, for bounds")
+    parser.add_argument("--header", action=argparse.BooleanOptionalAction, help="the first line of CSV is one, or not")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--metrics", help="HOST:PORT, where the service tells of itself")
     options = parser.parse_args()
     try:
         model = load_model(options.model)
-        samples = None if options.samples is None else load_vectors(options.samples)
+        samples = None if options.samples is None else load_table(options.samples, header=options.header)
         programs = make_programs(model, options.params, [int(b) for b in options.batches.split(",")], samples)
     except (Error, OSError) as e:
         say_error(e)

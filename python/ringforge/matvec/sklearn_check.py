@@ -54,7 +54,7 @@ def check_results(fitted: Any, made: Estimator) -> bool:
             slack = slack * (1 + np.abs(found.reshape(len(x), -1)))
         theirs = _ask(fitted, "predict", x, rule.features)
         _compare(fitted, "predict", theirs, found, slack)
-        return np.shape(theirs) == (len(x), 1)
+        return bool(np.shape(theirs) == (len(x), 1))
     if rule.decision != "order" and hasattr(fitted, "decision_function"):
         _compare(
             fitted,

@@ -327,7 +327,7 @@ def _becomes(made: Estimator) -> str:
 def table(names: set[str] | None = None, progress: Callable[[float], None] | None = None) -> Estimators:
     """The table of all estimators, or of some; `progress` is called with the fraction done."""
     wanted = sorted(estimators() if names is None else names)
-    found = []
+    found: list[EstimatorTaken] = []
     for i, name in enumerate(wanted):
         found.extend(rows({name}))
         if progress is not None:

@@ -24,9 +24,10 @@ import base64
 import binascii
 import hashlib
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 from ringforge import files
+from ringforge.bytes_form import Bytes, File, content, reading, write
 from ringforge.errors import FormatError, MismatchError
 from ringforge.omr import sets
 from ringforge.omr.payload import KEY_BYTES, BoxKey
@@ -114,19 +115,36 @@ class Address:
             raise FormatError(f"the address has {len(rest)} bytes of keys, set {s.name} {keys + KEY_BYTES}")
         return cls(s, SignalKey.unpack(rest[:keys], s), BoxKey(rest[keys:]))
 
-    def save(self, path: str | Path) -> None:
-        """Writes the line."""
-        with files.writing(path) as f:
-            f.write(f"{self}\n".encode())
+    def save(self, path: File) -> None:
+        """Write the line to a file's name or to an open binary file."""
+        write(path, [self.to_bytes()])
+
+    def to_bytes(self) -> bytes:
+        """Return the line that `save` writes."""
+        return f"{self}\n".encode()
 
     @classmethod
-    def load(cls, path: str | Path, insecure: str = "") -> Address:
-        """From a file that `save` wrote.
+    def from_bytes(cls, data: Bytes, insecure: str = "") -> Address:
+        """Read what `to_bytes` gave. Raises as `load`; ParameterError: no bytes."""
+        return cls.load(content(data), insecure)
+
+    def __reduce__(self) -> Any:
+        return Address.parse, (str(self), self.set.insecure)
+
+    def __copy__(self) -> Address:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Address:
+        return self
+
+    @classmethod
+    def load(cls, path: File, insecure: str = "") -> Address:
+        """Read what `save` wrote, from a file's name or an open binary file.
 
         Raises:
             As `parse`; FormatError for files that are too long. OSError: it cannot be read.
         """
-        with files.naming(path), Path(path).open("rb") as f:
+        with reading(path, MAX_TEXT + 1) as (f, name), files.naming(name):
             data = f.read(MAX_TEXT + 2)
             if len(data) > MAX_TEXT + 1 or not data.isascii():
                 raise FormatError("no address: a file has one line of at most 32 KiB")

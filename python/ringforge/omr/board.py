@@ -30,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
+from ringforge.bytes_form import Remade
 from ringforge.errors import Error, FormatError, MismatchError, ParameterError, StorageError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.omr import board_schema as schema
@@ -76,7 +77,7 @@ class Encoder:
     encode: Callable[[Signals, int], bytes]
 
 
-class Board:
+class Board(Remade):
     """A board in a database. Threads may share it; a forked child opens its own.
 
     Args:
@@ -84,6 +85,8 @@ class Board:
         threads: for checking signals.
         clock: for tests; a function stands for a wall clock and an uptime that agree.
     """
+
+    remade_by = "its database keeps it: Board.open(...) opens it again, in another process too"
 
     def __init__(
         self, engine: sa.Engine, s: Set, threads: int = 1, clock: Clock | Callable[[], float] | None = None

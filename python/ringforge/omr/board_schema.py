@@ -232,17 +232,43 @@ def parse(url: str | Path) -> sa.URL:
         ParameterError: another database, or none.
     """
     if isinstance(url, Path) or "://" not in url:
-        return sa.URL.create("sqlite", database=str(url))
+        return _file(str(url))
     try:
         found = sa.make_url(url)
     except (sa.exc.ArgumentError, ValueError):  # its message may hold a password
         raise ParameterError(f"the board's connection string cannot be read: {_FORMS}") from None
-    name = found.get_backend_name()
+    try:
+        name = found.get_backend_name()
+    except sa.exc.SQLAlchemyError:
+        name = ""
+    if name in ("postgresql", "sqlite"):
+        unknown = sorted(set(found.query) - (_OPTIONS if name == "postgresql" else set()))
+        if unknown:
+            raise ParameterError(
+                f"the board's connection string has the option {unknown[0][:40]!r}, which is none here: {_FORMS}"
+            )
     if name == "postgresql":
+        if not found.username:
+            raise ParameterError(f"the board's connection string names no user of PostgreSQL: {_FORMS}")
         return found.set(drivername="postgresql+pg8000")
     if name == "sqlite" and found.database not in (None, "", ":memory:"):
-        return sa.URL.create("sqlite", database=found.database)
+        return _file(str(found.database))
     raise ParameterError(f"a board lives in a file of SQLite or in PostgreSQL, not in {found.drivername}: {_FORMS}")
+
+
+#: What may follow the `?` of a connection string of PostgreSQL.
+_OPTIONS = {"unix_sock", "application_name"}
+
+
+def _file(name: str) -> sa.URL:
+    """The URL of a SQLite file.
+
+    Raises:
+        ParameterError: no file has that name.
+    """
+    if not name or name == ":memory:" or "\0" in name:
+        raise ParameterError(f"a board lives in a file, and {name[:40]!r} names none: {_FORMS}")
+    return sa.URL.create("sqlite", database=name)
 
 
 _FORMS = (
@@ -316,13 +342,17 @@ def _trouble(error: Exception, url: sa.URL) -> str:
     if original.args and isinstance(original.args[0], dict):  # of PostgreSQL
         code, text = original.args[0].get("C", ""), original.args[0].get("M", "")
     elif isinstance(error, sa.exc.SQLAlchemyError) and not isinstance(error, sa.exc.DBAPIError):
-        text = type(error).__name__
+        text = "no connection is free" if isinstance(error, sa.exc.TimeoutError) else "it is not usable now"
+    elif url.get_backend_name() == "postgresql":  # words of the driver
+        text = "nobody answers there" if "create a connection" in text else "the connection broke"
     text = re.sub(r"\s+", " ", "".join(c if c.isprintable() else " " for c in text)).strip()[:200]
     remedy = "see to the database; what was not acknowledged is not lost by posting it again"
     if "locked" in text or "busy" in text:
         remedy = "another program holds it: try again"
     elif "full" in text or "I/O" in text or code.startswith("53") or "No space" in text:
         remedy = "free space on its disk, then try again"
+    elif "not a database" in text or "malformed" in text:
+        remedy = "name another file, or a copy of this one from before"
     elif "readonly" in text or "read-only" in text or "unable to open" in text:
         remedy = "see to the rights on the file and its directory"
     elif url.get_backend_name() == "postgresql" and not code:

@@ -10,6 +10,7 @@ docs/formats.md has the bytes of both files.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -20,6 +21,7 @@ import numpy as np
 from ringforge import _native
 from ringforge._native import GaloisKey, GaloisKeys, RelinKey, TestSeed, io
 from ringforge._native.bfv import Ciphertext, Client, Context, Parameters
+from ringforge.bytes_form import File, Portable, reading, write
 from ringforge.errors import FormatError, MismatchError
 from ringforge.files import new_file
 from ringforge.omr import sets
@@ -30,6 +32,7 @@ from ringforge.omr.progress import Progress, reach
 from ringforge.omr.sets import Set
 from ringforge.omr.signal import SignalSecret
 from ringforge.secrecy import Secret
+from ringforge.unique import once_each
 
 if TYPE_CHECKING:
     from ringforge._native import SecretKey
@@ -136,7 +139,7 @@ class ReceiverSecret(Secret):
 
 
 @dataclass(frozen=True, eq=False)
-class DetectionKey:
+class DetectionKey(Portable):
     """What a detector needs to search bulletins for one receiver. It holds no secret.
 
     Attributes:
@@ -201,25 +204,36 @@ class DetectionKey:
         """Bytes of its keys in memory."""
         return int(sum(key.bytes for key in self.rotations) + self.relin.bytes + self.compression.memory_bytes)
 
-    def save(self, path: str | Path) -> None:
-        """Writes a file: the head, then each part as a record, one at a time."""
+    def save(self, path: File) -> int:
+        """Write the head, then each part as a record, one at a time, to a file's name or to an open binary file.
+
+        Returns:
+            bytes written.
+        """
+        return write(path, self._records())
+
+    def _records(self) -> Iterator[Any]:
         context, head = bfv_context(self.set), {"set": self.set.name, "insecure": self.set.insecure}
-        with new_file(path) as temporary, temporary.open("wb") as f:
-            text = json.dumps({**head, "method": self.method}).encode()
-            f.write(io.seal(io.DETECTION_KEY, self.set.hash, text))
-            f.write(io.to_bytes(context, self.signal))
-            for key in self.rotations:
-                f.write(io.to_bytes(context, key))
-            f.write(io.to_bytes(context, self.relin))
-            f.write(self.compression.to_bytes())
+        text = json.dumps({**head, "method": self.method}).encode()
+        yield io.seal(io.DETECTION_KEY, self.set.hash, text)
+        yield io.to_bytes(context, self.signal)
+        for key in self.rotations:
+            yield io.to_bytes(context, key)
+        yield io.to_bytes(context, self.relin)
+        yield self.compression.to_bytes()
+
+    def __copy__(self) -> DetectionKey:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> DetectionKey:
+        return self
 
     @classmethod
-    def load(
-        cls, path: str | Path, s: Set | None = None, threads: int = 1, progress: Progress | None = None
-    ) -> DetectionKey:
-        """Reads what `save` wrote.
+    def load(cls, path: File, s: Set | None = None, threads: int = 1, progress: Progress | None = None) -> DetectionKey:
+        """Read what `save` wrote.
 
         Args:
+            path: a file's name, or an open binary file.
             s: the set that it must be for; None: whichever the file names.
             progress: gets the fraction done before each part; False cancels.
 
@@ -229,7 +243,7 @@ class DetectionKey:
         """
         from ringforge.omr.compress import compression_context
 
-        with Path(path).open("rb") as f:
+        with reading(path) as (f, _):
             head, parameters = _read_head(f, io.DETECTION_KEY, "a detection key", ("method",))
             found = _set(head, parameters)
             if s is not None and s.hash != found.hash:
@@ -302,7 +316,7 @@ def _read_head(f: IO[bytes], code: int, what: str, more: tuple[str, ...]) -> tup
     f.seek(0)
     _, parameters, body = io.unseal(_record(f, "head"), code)
     try:
-        head: Any = json.loads(body)
+        head: Any = json.loads(body, object_pairs_hook=once_each)
     except (ValueError, RecursionError):
         head = None
     names = {"set", "insecure", *more}

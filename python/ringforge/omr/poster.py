@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from ringforge.errors import FormatError
 from ringforge.omr.address import Address
+from ringforge.unique import once_each
 
 #: Longest file of texts.
 _MAX_FILE = 1 << 30
@@ -70,7 +71,7 @@ def read_texts(path: str | Path, json_lines: bool) -> list[bytes]:
 
 
 def _json_text(line: bytes) -> bytes:
-    found: Any = json.loads(line)
+    found: Any = json.loads(line, object_pairs_hook=once_each)
     if not isinstance(found, dict) or not isinstance(found.get("text"), str) or len(found) != 1:
         raise ValueError
     text: str = found["text"]

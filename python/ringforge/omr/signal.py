@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -119,6 +120,9 @@ class SignalKey:
         """
         key: _native.omr.SignalKey = self._key  # type: ignore[attr-defined]
         return Signals(self.set, *key.signals(count, threads, fixed_seed_for_tests))
+
+    def __reduce__(self) -> Any:
+        return SignalKey.unpack, (self.pack(), self.set)
 
     def pack(self) -> bytes:
         """The seed, then the words at `set.word_bits` bits."""

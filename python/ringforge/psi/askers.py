@@ -81,7 +81,9 @@ class LookupAsker(Secret):
         return hashing.cells(hashing.words(elements)[1], choice, self._info.salt_array[bins])
 
     def open(self, reply: bytes, elements: Rows, bins: U32, choice: Index) -> Opened:
-        words: U16 = np.asarray(self._key.decode(reply))[bins]
+        each = len(reply) // self._info.parts
+        parts = [np.asarray(self._key.decode(reply[i : i + each]))[bins] for i in range(0, len(reply), each)]
+        words: U16 = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         if self._info.mode == "direct":
             hit = words[:, 0] == 1
             return hit, [b""] * int(hit.sum()), int((words[:, 0] > 1).sum())

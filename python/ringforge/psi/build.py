@@ -20,9 +20,10 @@ from ringforge.parties import Progress
 from ringforge.psi import oprf, planner, poly
 from ringforge.psi.hashing import Bytes, room
 from ringforge.psi.info import MAX_ELEMENT, MAX_LABEL, MAX_LOG_BINS, Limits, TableInfo, encode_salts
-from ringforge.psi.normalise import MAX_COLUMNS, canonical, normalised
+from ringforge.psi.normalise import MAX_COLUMNS, canonical, implied, normalised
 from ringforge.psi.poly.plan import HASHES
 from ringforge.psi.table import (
+    LONGEST_LABEL,
     Allocate,
     Arrays,
     SaltsExhaustedError,
@@ -232,6 +233,7 @@ class BuildSpec:
         normalise: how elements are written, for example "nfc,lower,strip" (`ringforge.psi.normalise`), in mode oprf.
             They are normalised here and by clients.
         columns: texts that each element joins, with U+001F between them.
+        forms: of the columns' texts (`ringforge.psi.forms`), where all values of a column are of one.
     """
 
     mode: str = "oprf"
@@ -246,24 +248,26 @@ class BuildSpec:
     limits: Limits | None = None
     normalise: str = ""
     columns: int = 1
+    forms: tuple[str, ...] = ()
 
 
-def as_written(elements: Elements, steps: str, columns: int) -> Elements:
+def as_written(elements: Elements, steps: str, columns: int, forms: tuple[str, ...] = ()) -> Elements:
     """Elements as a table that normalises has them; labels stay with theirs.
 
     Raises:
         ringforge.ValueError: as `normalised`; or elements that are one when they are normalised have different labels.
     """
-    if not steps and columns == 1:
+    if not steps and columns == 1 and not forms:
         return elements
     if not isinstance(elements, Mapping):
-        written = normalised(elements, steps, columns)
+        written = normalised(elements, steps, columns, forms)
         return list(written) if isinstance(elements, Sized) else written
     found: dict[bytes, bytes] = {}
-    for x, label in zip(normalised(elements, steps, columns), elements.values(), strict=True):
+    for x, label in zip(normalised(elements, steps, columns, forms), elements.values(), strict=True):
         if found.setdefault(x, label) != label:  # type: ignore[arg-type]
             raise RingforgeValueError(
-                f"two elements are one when they are normalised ({steps}) but have different labels: keep one of them"
+                f"two elements are one when they are normalised ({steps or 'by their form'}) but have different "
+                "labels: keep one of them"
             )
     return found
 
@@ -298,11 +302,12 @@ def build(
     if hashes not in (1, 2, 3):
         raise ParameterError(f"{hashes} hash functions: 1, 2 or 3 are possible")
     steps, columns = canonical(spec.normalise), spec.columns
+    forms = implied(spec.forms, steps, columns)
     if not 1 <= columns <= MAX_COLUMNS:
         raise ParameterError(f"elements of {columns} columns: 1 to {MAX_COLUMNS} are possible")
     key = None
     if mode == "direct":
-        if steps or columns > 1:
+        if steps or forms or columns > 1:
             raise ParameterError("mode direct has integers, which are neither normalised nor joined: use mode oprf")
         if isinstance(elements, Mapping) or label_bytes:
             raise ParameterError("mode direct has no labels: use mode oprf")
@@ -314,7 +319,7 @@ def build(
         if not 32 <= tag_bits <= 64 or tag_bits % 8:
             raise ParameterError(f"tags of {tag_bits} bits: 32, 40, 48, 56 or 64 are possible")
         key = oprf.ServerKey.random()
-        elements = as_written(elements, steps, columns)
+        elements = as_written(elements, steps, columns, forms)
         members = prf_members(key, elements, threads, part(progress, 0.0, _PRF_SHARE))
         longest = max(map(len, members.labels), default=0)
         fill = label_bytes is None and bool(members.labels)
@@ -323,6 +328,11 @@ def build(
             sealed = label_bytes + 1 if members.labels else 0
         else:
             sealed = label_bytes + 1 if label_bytes else 0
+        if label_bytes > LONGEST_LABEL:
+            raise ParameterError(
+                f"labels of {label_bytes:,} bytes: {LONGEST_LABEL:,} are the most; a number can stand for what is "
+                "longer"
+            )
         if longest > label_bytes:
             raise ParameterError(f"a label has {longest} bytes, label_bytes says {label_bytes}: raise it, or shorten")
         bits_used = 0
@@ -335,12 +345,15 @@ def build(
         found = _build_poly(
             spec, members, rounded, sealed, key, fill=fill, threads=threads, allocate=allocate, progress=done
         )
-        return replace(found, info=found.info.model_copy(update={"normalise": steps, "columns": columns}))
+        return replace(
+            found, info=found.info.model_copy(update={"normalise": steps, "columns": columns, "forms": forms})
+        )
     fields = planner.choose(mode, rounded, log_bins, tag_bits, sealed, hashes, bits_used, spec.algorithm)
     plan = fields.native()
     if fill:
         # All that the cells have room for: the length of the longest label stays the server's, up to its class.
-        sealed = ((fields.log_t << fields.log_cell) - tag_bits) // 8
+        room_bits = planner.parts(fields, tag_bits, sealed) * (fields.log_t << fields.log_cell)
+        sealed = min((room_bits - tag_bits) // 8, MAX_LABEL)
     check_limit(limits, plan)
     shape = Shape(
         mode,
@@ -353,6 +366,7 @@ def build(
         tag_bits,
         sealed,
         b"",
+        parts=planner.parts(fields, tag_bits, sealed),
     )
     share = _PRF_SHARE if mode == "oprf" else 0.0
     shape, arrays = compile_members(shape, members, allocate=allocate, progress=part(progress, share, 1.0))
@@ -367,6 +381,7 @@ def build(
         nonce=shape.nonce.hex(),
         normalise=steps,
         columns=columns,
+        forms=forms,
         salts=encode_salts(arrays.salts),
         plan=fields,
         plan_hash=bytes(plan.hash).hex(),

@@ -11,6 +11,8 @@ A value has one text form, on both sides and in every format:
     true, false         true, false
     date                1990-01-31
     date and time       1990-01-31T12:30:00, with .500000 for parts of a second and +00:00 for a zone, if there are any
+                        (of a column of one form `ringforge.psi.forms` makes one text of 1.0 and 1, of a day and its
+                        midnight)
     UUID                in groups, lower case
     bytes               themselves
     NULL, NaN, NaT, an empty text    no value: the row is left out
@@ -23,17 +25,20 @@ from __future__ import annotations
 import csv
 import datetime
 import decimal
+import importlib
 import io
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TextIO
 
 from ringforge import delimited
 from ringforge.errors import Error, FormatError, ParameterError
 from ringforge.files import writing
-from ringforge.psi.normalise import JOINT, MAX_COLUMNS
+from ringforge.psi.forms import JOINT
+from ringforge.psi.normalise import MAX_COLUMNS
 
 PARQUET_SUFFIXES = frozenset({".parquet", ".pq"})
 
@@ -74,8 +79,12 @@ def text_of(value: Any) -> str | bytes | None:
         return value or None
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return None
-    if hasattr(value, "dtype") and hasattr(value, "item"):
+    if type(value).__name__ == "datetime64":  # of numpy, whose item() of nanoseconds is a number
+        value = _moment(value)
+    elif hasattr(value, "dtype") and hasattr(value, "item"):
         value = value.item()
+    if value is None:
+        return None
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -101,6 +110,16 @@ def text_of(value: Any) -> str | bytes | None:
         f"a value of type {type(value).__name__} has no text form: name a column of text, integers, decimals, dates or "
         "times"
     )
+
+
+def _moment(value: Any) -> Any:
+    """A datetime64 of numpy as a date or time; None for no time."""
+    if value != value:
+        return None
+    coarse = value.astype("datetime64[us]")
+    if coarse != value:
+        raise _NoTextError("a time with nanoseconds: round the column to microseconds")
+    return (value if str(value.dtype) == "datetime64[D]" else coarse).item()
 
 
 def _cell_text(value: Any) -> str:
@@ -191,6 +210,19 @@ def placed(names: Sequence[str], by_name: Callable[[str], int], by_number: Calla
     return place
 
 
+def other_name(name: str, names: Sequence[str], column: int) -> None:
+    """Refuses the number of one column that is the name of another.
+
+    Raises:
+        FormatError: it is.
+    """
+    if str(column) in names and names.index(str(column)) != column - 1 and 1 <= column <= len(names):
+        raise FormatError(
+            f"{name}: column {column} is number {column}, and number {names.index(str(column)) + 1} has that name: "
+            f'say the name as a text (column="{column}" in Python), or rename it'
+        )
+
+
 def _is_number(column: str) -> bool:
     return column.isascii() and column.isdigit()
 
@@ -210,11 +242,14 @@ def csv_records(
 
     def place(column: Column) -> int:
         at = by_either(column)
-        if isinstance(column, str) and _is_number(column) and at + 1 != int(column) and 1 <= int(column) <= rows.width:
-            raise FormatError(
-                f"{name}: column {column} is number {column}, and in the first line number {at + 1} has that name: say "
-                f"{at + 1} for this one, its name for the other, and --no-header if the first line is a row already"
-            )
+        if isinstance(column, int) or _is_number(column):
+            number, named = int(column), names.index(str(column)) if str(column) in names else -1
+            if named >= 0 and named + 1 != number and 1 <= number <= rows.width:
+                raise FormatError(
+                    f"{name}: column {number} is number {number}, and in the first line number {named + 1} has that "
+                    f"name: say {named + 1} for this one, its name for the other, and --no-header if the first line is "
+                    "a row already"
+                )
         return at
 
     found, label = wanted.places(name, names, place)
@@ -278,11 +313,38 @@ class ArrowRows:
 
     def chosen(self, rows: Sequence[int], name: str | None, labels: list[str]) -> Any:
         pa, some = pyarrow(), self._take(rows)
-        return some if name is None else some.append_column(name, pa.array(labels, pa.string()))
+        if name is None:
+            return some
+        if not hasattr(some, "append_column"):  # a record batch of older releases
+            some = pa.Table.from_batches([some])
+        return some.append_column(name, pa.array(labels, pa.string()))
 
     def _take(self, rows: Sequence[int]) -> Any:
         pa = pyarrow()
         return self.table.take(pa.array(rows, pa.int64()))
+
+
+class PolarsRows(ArrowRows):
+    """A data frame of polars, which rows are given back as."""
+
+    def __init__(self, given: Any) -> None:
+        try:
+            table = given.to_arrow()
+        except ImportError:
+            pyarrow()
+            raise
+        except Exception as e:  # of columns of Python objects, in words of polars
+            raise ParameterError(
+                f"the data frame has a column that Arrow cannot hold ({type(e).__name__}): make it text, or select the "
+                "columns that are needed"
+            ) from None
+        super().__init__(table)
+        self.given = given
+
+    def chosen(self, rows: Sequence[int], name: str | None, labels: list[str]) -> Any:
+        pl: Any = importlib.import_module("polars")
+        some = self.given[pl.Series(list(rows), dtype=pl.Int64), :]
+        return some if name is None else some.with_columns(pl.Series(name, labels, dtype=pl.String))
 
 
 class FrameRows:
@@ -290,6 +352,11 @@ class FrameRows:
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
+
+    @property
+    def keys(self) -> list[Any]:
+        """Names as they are: integers, where the columns have those."""
+        return list(self.frame.columns)
 
     @property
     def names(self) -> list[str]:
@@ -313,8 +380,8 @@ def frame(data: Any) -> ArrowRows | FrameRows | None:
         return ArrowRows(data)
     if hasattr(data, "columns") and hasattr(data, "iloc") and hasattr(data, "assign"):
         return FrameRows(data)
-    if hasattr(data, "columns") and hasattr(data, "to_arrow"):
-        return ArrowRows(data.to_arrow())
+    if hasattr(data, "to_arrow") and hasattr(data, "with_columns"):
+        return PolarsRows(data)
     return None
 
 
@@ -336,9 +403,21 @@ def frame_records(data: ArrowRows | FrameRows, name: str, wanted: Wanted) -> Ite
             f'{name} has no column "{column}" among its {len(names)}: name one, or give its number from 1'
         )
 
+    keys = getattr(data, "keys", names)
+    numbered = any(isinstance(key, Integral) for key in keys)
+
     def by_number(column: int) -> int:
+        if numbered:
+            found = [i for i, key in enumerate(keys) if isinstance(key, Integral) and key == column]
+            if len(found) != 1:
+                raise FormatError(
+                    f"{name} has {len(found) or 'no'} columns named {column}; some of its names are numbers, so a "
+                    "number is a name here: give one that is there once"
+                )
+            return found[0]
         if not 1 <= column <= len(names):
             raise FormatError(f"{name} has no column {column}: columns have the numbers 1 to {len(names)}")
+        other_name(name, names, column)
         return column - 1
 
     found, label = wanted.places(name, names, placed(names, by_name, by_number))

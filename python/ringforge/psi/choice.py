@@ -120,7 +120,7 @@ def lookup_bins(
         except ParameterError as e:
             refused = e
             continue
-        cost = planner.weight(fields.native())
+        cost = planner.weight(fields.native()) * planner.parts(fields, _TAG_BITS, sealed)
         if best is not None and cost > best[0]:
             break
         best = cost, log_bins
@@ -176,7 +176,8 @@ def lookup(
     plan = fields.native()
     queries, evaluations = size_class(client_size, room(1 << bins, hashes))
     prf = 0.0 if mode == "direct" else (prf_seconds() if each is None else each)
-    entries, words = hashes * server_size, 1 << fields.log_cell
+    times = planner.parts(fields, tag_bits, sealed)
+    entries, words = hashes * server_size, times << fields.log_cell
     arrays = 8 * (plan.bins + 1) + entries * (4 + 2 * words)
     info_bytes = 2 * plan.bins * 4 // 3 if mode == "oprf" else 0
     on_wire = evaluations * wire.ELEMENT_BYTES if mode == "oprf" else 0
@@ -184,11 +185,11 @@ def lookup(
     return Prediction(
         algorithm=algorithm,
         queries=queries,
-        server_seconds=queries * planner.measure(fields, workers) * plan.bins
+        server_seconds=queries * planner.measure(fields, workers) * plan.bins * times
         + (evaluations * prf / workers if mode == "oprf" else 0.0),
         build_seconds=server_size * prf / workers + entries * _ENTRY_SECONDS,
         sent=on_wire + plan.key_bytes + queries * plan.request_bytes,
-        received=on_wire + info_bytes + queries * plan.reply_bytes,
+        received=on_wire + info_bytes + queries * plan.reply_bytes * times,
         disk=arrays + server_size * ((_MEMBER_BYTES if mode == "oprf" else 16) + label_bytes) + info_bytes,
         memory=server_size * (_MEMBER_MEMORY + label_bytes) + arrays,
         bins=int(plan.bins),

@@ -120,7 +120,7 @@ class Client(RawSecret):
         ParameterError: the table is one that this client does not ask (`check_table`).
     """
 
-    saved_by = "make a new one with the same elements"
+    saved_by = "it is for one run, and what it sends are bytes; make a new one with the same elements"
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class Client(RawSecret):
             given = list(dict.fromkeys(elements))
         except TypeError:
             raise RingforgeValueError("elements are byte strings (bytes) or integers") from None
-        self._written: list[Element] = list(normalised(given, info.normalise, info.columns))
+        self._written: list[Element] = list(normalised(given, info.normalise, info.columns, info.forms))
         self._given, self._elements = given, list(dict.fromkeys(self._written))
         if info.mode == "oprf":
             for _ in check_elements(self._elements):
@@ -176,6 +176,11 @@ class Client(RawSecret):
     def plan(self) -> Any:
         """The native plan: exact sizes of keys, requests and replies."""
         return self._plan
+
+    @property
+    def reply_bytes(self) -> int:
+        """Bytes of each reply."""
+        return self.info.reply_bytes(self._plan)
 
     @property
     def queries(self) -> int:
@@ -270,8 +275,8 @@ class Client(RawSecret):
             raise MismatchError("no request is waiting for a reply")
         if query is not None and query != len(self._replies):
             raise MismatchError(f"a reply to query {query}, where that to query {len(self._replies)} is next")
-        if len(reply) != self._plan.reply_bytes:
-            raise FormatError(f"a reply of {len(reply)} bytes, where the plan has {self._plan.reply_bytes}")
+        if len(reply) != self.reply_bytes:
+            raise FormatError(f"a reply of {len(reply)} bytes, where the plan has {self.reply_bytes}")
         self._replies.append(reply)
         self._sent = max(self._sent, len(self._replies))
 
@@ -380,10 +385,10 @@ def check_table(
             f"keys and requests of this table take up to {largest} bytes, this client sends {request_bytes} at most: "
             "allow more with request_bytes (psi query --request-limit), or ask for a table with fewer bins"
         )
-    if plan.reply_bytes > request_bytes:
+    if info.reply_bytes(plan) > request_bytes:
         raise ParameterError(
-            f"replies of this table have {plan.reply_bytes} bytes, this client takes {request_bytes} at most: allow "
-            "more with request_bytes (psi query --request-limit), or ask for a table with fewer bins"
+            f"replies of this table have {info.reply_bytes(plan)} bytes, this client takes {request_bytes} at most: "
+            "allow more with request_bytes (psi query --request-limit), or ask for a table with fewer bins"
         )
     if not info.limits.allow(plan.request_bytes):
         raise ParameterError(
@@ -397,7 +402,7 @@ def check_table(
             f"to fail with at most 2^{PLACEMENT_LOG2:.0f}: ask for a table with three hash functions"
         )
     queries = asked(info, elements)[0]
-    kept = queries * plan.reply_bytes
+    kept = queries * info.reply_bytes(plan)
     if kept > _KEPT * request_bytes:
         raise ParameterError(
             f"{queries} replies for {elements} elements take {kept} bytes, which are kept until the last one is there; "
@@ -451,5 +456,5 @@ def probabilities(info: TableInfo, elements: int, plan: Any, queries: int | None
         return Probabilities(false, min(1.0, queries * each), min(1.0, queries * POLY_DECRYPTION))
     each = placement_failure(share, info.bins, info.hashes) if not _few_values(info) else 0.0
     entries = min(fullest_bin(info.capacity, info.bins, info.hashes), plan.cells)
-    decryption = elements * (2.0 ** float(plan.failure_log2(entries)) + 2.0**-FULLEST_LOG)
+    decryption = elements * (info.parts * 2.0 ** float(plan.failure_log2(entries)) + 2.0**-FULLEST_LOG)
     return Probabilities(min(1.0, false), min(1.0, queries * each), min(1.0, decryption))

@@ -11,6 +11,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import operator
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,6 +109,7 @@ def _spec(a: Request, found: Elements, **more: Any) -> BuildSpec:
         capacity=a.capacity,
         normalise=a.normalise,
         columns=found.columns,
+        forms=found.forms,
         **more,
     )
 
@@ -132,6 +136,7 @@ def build_table(
         column: of the elements, by name or number from 1; several are joined to one element. By default `element`.
         label_column: of the labels; by default `label`, if `column` is not given either.
         normalise: how elements are written, for example "nfc,lower,strip": the table says it, its clients do the same.
+            With "text" columns of integers, dates and the like stay the texts that they are (`forms`).
         client_size: elements that a client asks for at once; 1024 by default.
         algorithm: "auto" (what the planner finds faster for both sizes), "ringforge", "poly" or "paper".
         label_bytes, capacity: as of `BuildSpec`.
@@ -142,10 +147,13 @@ def build_table(
         ParameterError: no such table; a value of `data` of another type. Error: pyarrow is missing. OSError: a file
         cannot be read or the directory not written.
     """
-    wanted = Wanted(_columns(column), label_column)
+    wanted = Wanted(_columns(column), None if label_column is None else _column(label_column))
     steps = canonical(normalise)
     needed = True if label_column is not None else None
-    found = _read(data, wanted, steps, needed, keep=False)
+    words = normalise if isinstance(normalise, str) else ",".join(normalise)
+    found = _read(data, wanted, words, needed, keep=False)
+    for doubt in [*([rewritten(found)] if found.rewritten else []), *found.doubts]:
+        warnings.warn(doubt, stacklevel=2)
     asked = Request(algorithm, "oprf", 32, None, 3, client_size, capacity, label_bytes, steps, threads)
     spec, _ = choose(asked, found)
     given: Any = found.mapping() if found.labels is not None else found.elements
@@ -193,17 +201,21 @@ def match_rows(connection: Connection, data: Any, *, column: Column | Iterable[C
 
 
 def read_for(info: TableInfo, data: Any, wanted: Wanted, json_lines: bool | None = None) -> Elements:
-    """A client's set for a table: normalised as the table says, with its rows.
+    """A client's set for a table: written and normalised as the table says, with its rows.
+
+    Warns of elements that are written in another way than the table's, and so match nothing.
 
     Raises:
         ParameterError: another number of columns than the table's.
     """
-    found = _read(data, wanted, info.normalise, False, True, info.mode == "direct", json_lines)
+    found = _read(data, wanted, info.normalise, False, True, info.mode == "direct", json_lines, info.forms)
     if found.columns != info.columns:
         raise ParameterError(
             f"an element of this table has {info.columns} columns, yours {found.columns}: name as many (--column), in "
             "the same order"
         )
+    for doubt in found.doubts:
+        warnings.warn(doubt, stacklevel=3)
     return found
 
 
@@ -221,8 +233,35 @@ def label_texts(found: Elements, rows: Iterable[int], matches: Mapping[Any, byte
     return [matches[found.of_rows[i]].decode(errors="backslashreplace") for i in rows]
 
 
+def rewritten(found: Elements) -> str:
+    """Return a sentence that says that integers written as 1.0 are read as integers."""
+    return (
+        f"{found.rewritten:,} elements end in .0 in a column of integers and are read as integers, on both sides: 1.0 "
+        'is 1. If they are texts, versions for instance, say so: normalise "text" (--normalise text)'
+    )
+
+
 def _columns(column: Column | Iterable[Column]) -> tuple[Column, ...]:
-    return (column,) if isinstance(column, str | int) else tuple(column)
+    if isinstance(column, str | int):
+        return (_column(column),)
+    try:
+        return tuple(map(_column, column))
+    except TypeError:  # no iterable: one number, as of numpy
+        return (_column(column),)
+
+
+def _column(column: Any) -> Column:
+    """One name or number.
+
+    Raises:
+        ParameterError: it is neither.
+    """
+    if isinstance(column, str):
+        return str(column)
+    if not isinstance(column, bool):
+        with contextlib.suppress(TypeError):
+            return operator.index(column)
+    raise ParameterError(f"a column is a name or a number from 1, not {type(column).__name__}")
 
 
 def _read(
@@ -233,9 +272,9 @@ def _read(
     keep: bool,
     direct: bool = False,
     json_lines: bool | None = None,
+    forms: tuple[str, ...] | None = None,
 ) -> Elements:
+    options: dict[str, Any] = {"wanted": wanted, "normalise": steps, "keep": keep, "forms": forms}
     if isinstance(data, str | Path):
-        return read_elements(
-            data, direct=direct, labels=labels, json_lines=json_lines, wanted=wanted, normalise=steps, keep=keep
-        )
-    return frame_elements(data, labels=labels is not False, wanted=wanted, normalise=steps, keep=keep)
+        return read_elements(data, direct=direct, labels=labels, json_lines=json_lines, **options)
+    return frame_elements(data, labels=labels is not False, direct=direct, **options)

@@ -61,7 +61,7 @@ def estimate(
     received = {
         "info": len(info.to_json()) + 8 * (chunks + 4),
         "prf": evaluations * wire.ELEMENT_BYTES + 4 * batches,
-        "requests": queries * (_framed(plan.reply_bytes) + 17 * (framing.STEPS + 1)),
+        "requests": queries * (_framed(info.reply_bytes(plan)) + 17 * (framing.STEPS + 1)),
     }
     seconds: Any
     if info.plan.algorithm == "poly":

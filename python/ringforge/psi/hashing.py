@@ -63,11 +63,11 @@ def _words(seed: bytes, what: str, count: int) -> U64:
     return np.frombuffer(raw, dtype="<u8").astype(np.uint64)
 
 
-def chacha20(keys: U32, nonces: U32, counter: int) -> Bytes:
+def chacha20(keys: U32, nonces: U32, counter: int | U32) -> Bytes:
     """One block of the ChaCha20 key stream for each key (RFC 8439, section 2.3), many at once.
 
     Args:
-        keys: (8, m) words. nonces: (3, m) words. counter: below 2^32.
+        keys: (8, m) words. nonces: (3, m) words. counter: below 2^32, one for all or (m,).
 
     Returns:
         (m, 64) bytes.
@@ -207,9 +207,14 @@ class PrfHash:
             nonces = np.empty((3, keys.shape[1]), dtype=np.uint32)
             nonces[0] = salt[part].astype(np.uint32) << np.uint32(2) | index[part].astype(np.uint32)
             nonces[1:] = self._nonce[:, None]
-            for at in range(0, labels.shape[1], 64):
-                stream = chacha20(keys, nonces, at // 64)
-                out[part, at : at + 64] = labels[part, at : at + 64] ^ stream[:, : labels.shape[1] - at]
+            # Of few labels several blocks at once.
+            count, length = keys.shape[1], labels.shape[1]
+            span = max(1, min(_BLOCKS // max(count, 1), -(-length // 64)))
+            keys, nonces = np.tile(keys, span), np.tile(nonces, span)
+            for at in range(0, length, 64 * span):
+                counters = np.repeat(np.arange(at // 64, at // 64 + span, dtype=np.uint32), count)
+                stream = chacha20(keys, nonces, counters).reshape(span, count, 64).transpose(1, 0, 2).reshape(count, -1)
+                out[part, at : at + 64 * span] = labels[part, at : at + 64 * span] ^ stream[:, : length - at]
         return out
 
 

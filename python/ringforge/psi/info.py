@@ -14,11 +14,14 @@ import numpy.typing as npt
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ringforge import _native
+from ringforge.bytes_form import File, Portable, reading, write
 from ringforge.errors import FormatError, MismatchError, ParameterError
 from ringforge.programs import Frozen, first_problem
 from ringforge.psi import poly
+from ringforge.psi.forms import FORMS
 from ringforge.psi.normalise import MAX_COLUMNS, canonical
 from ringforge.psi.poly.plan import HASHES
+from ringforge.psi.table import LONGEST_LABEL
 
 Mode = Literal["oprf", "direct"]
 Algorithm = Literal["ringforge", "paper"]
@@ -32,8 +35,8 @@ MAX_INFO = 1 << 22
 #: Bytes of an element in mode oprf (RFC 9497 has two bytes for the length).
 MAX_ELEMENT = 65535
 
-#: Bytes of a sealed label.
-MAX_LABEL = 4096
+#: Bytes of a sealed label: one more than the longest label.
+MAX_LABEL = LONGEST_LABEL + 1
 
 #: Bins are cut from a word of 64 bits, one piece of 21 bits for each hash function.
 MAX_LOG_BINS = 20
@@ -106,7 +109,7 @@ class Limits(Frozen):
         return request_bytes - _native.io.FRAME_BYTES <= self.request_bytes
 
 
-class TableInfo(Frozen):
+class TableInfo(Portable, Frozen):
     """Everything a client must know to ask.
 
     `element_bits` is b in mode direct and 0 in mode oprf. `capacity` is the number of elements the table was
@@ -116,8 +119,8 @@ class TableInfo(Frozen):
     `salts` are 2 bytes for each bin, little-endian, in mode oprf, base64. `nonce` (8 bytes) is random for each state
     of a table with labels, and part of what seals them; tables of version 1 have none and seal by their seed.
     Tables of the polynomial protocol (`plan.algorithm` "poly") are of mode oprf, without salts and with `tag_bits` 0.
-    `normalise` and `columns` say how elements are written (`ringforge.psi.normalise`); neither is written while it
-    says nothing.
+    `normalise`, `columns` and `forms` (one for each column, or none at all) say how elements are written
+    (`ringforge.psi.normalise`, `ringforge.psi.forms`); none is written while it says nothing.
     """
 
     format: Literal["ringforge-psi-table"] = "ringforge-psi-table"
@@ -133,6 +136,7 @@ class TableInfo(Frozen):
     nonce: Annotated[str, Field(pattern="^([0-9a-f]{16})?$")] = ""
     normalise: Annotated[str, Field(max_length=64)] = ""
     columns: Annotated[int, Field(ge=1, le=MAX_COLUMNS)] = 1
+    forms: Annotated[tuple[str, ...], Field(max_length=MAX_COLUMNS)] = ()
     plan: Annotated[PlanFields | poly.PlanFields, Field(discriminator="algorithm")]
     plan_hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     limits: Limits = Limits()
@@ -147,10 +151,19 @@ class TableInfo(Frozen):
                 return steps
         raise ValueError("elements are normalised in a way that this release does not know")
 
+    @field_validator("forms")
+    @classmethod
+    def _known_forms(cls, forms: tuple[str, ...]) -> tuple[str, ...]:
+        if any(form not in ("", *FORMS) for form in forms):
+            raise ValueError("elements are of a form that this release does not know")
+        return forms
+
     @model_validator(mode="after")
     def _texts(self) -> TableInfo:
-        if self.mode == "direct" and (self.normalise or self.columns > 1):
+        if self.mode == "direct" and (self.normalise or self.forms or self.columns > 1):
             raise ValueError("mode direct has integers, which are neither normalised nor joined")
+        if self.forms and len(self.forms) != self.columns:
+            raise ValueError(f"{len(self.forms)} forms, where elements have {self.columns} columns")
         return self
 
     @model_validator(mode="after")
@@ -189,9 +202,9 @@ class TableInfo(Frozen):
                 raise ValueError("element_bits is 0 in mode oprf")
             if self.tag_bits < 32:
                 raise ValueError(f"tags of {self.tag_bits} bits: at least 32 are needed")
-            need, have = self.tag_bits + 8 * self.label_bytes, plan.log_t << plan.log_cell
-            if have < need:
-                raise ValueError(f"a cell has room for {have} bits, tag and label need {need}")
+            have = plan.log_t << plan.log_cell
+            if have < self.tag_bits:
+                raise ValueError(f"a cell has room for {have} bits, the tag needs {self.tag_bits}")
             try:
                 raw = base64.b64decode(self.salts, validate=True)
             except ValueError:
@@ -207,9 +220,20 @@ class TableInfo(Frozen):
         return self.plan.bins if isinstance(self.plan, poly.PlanFields) else 1 << self.plan.log_bins
 
     @property
+    def parts(self) -> int:
+        """Answers to one request: several where a cell has no room for tag and label, which follow each other then."""
+        if isinstance(self.plan, poly.PlanFields) or self.mode == "direct":
+            return 1
+        return max(1, -(-(self.tag_bits + 8 * self.label_bytes) // (self.plan.log_t << self.plan.log_cell)))
+
+    @property
     def words(self) -> int:
-        """Words per cell; 0 where there are no cells."""
-        return 0 if isinstance(self.plan, poly.PlanFields) else 1 << self.plan.log_cell
+        """Words per cell, those of all parts; 0 where there are no cells."""
+        return 0 if isinstance(self.plan, poly.PlanFields) else self.parts << self.plan.log_cell
+
+    def reply_bytes(self, plan: Any) -> int:
+        """Return the bytes of a reply, all parts of it, by the native plan."""
+        return self.parts * int(plan.reply_bytes)
 
     @property
     def seed_bytes(self) -> bytes:
@@ -245,12 +269,26 @@ class TableInfo(Frozen):
 
     # ---- on the wire ----
 
+    def save(self, path: File) -> None:
+        """Write what `to_json` gives to a file's name or to an open binary file."""
+        write(path, [self.to_json()])
+
+    @classmethod
+    def load(cls, path: File) -> TableInfo:
+        """Read what `save` wrote. Raises as `from_json`."""
+        with reading(path) as (f, _):
+            return cls.from_json(f.read())
+
     def to_json(self) -> bytes:
         return self.model_dump_json(exclude=self._unsaid()).encode()
 
     def _unsaid(self) -> set[str]:
         """Fields that older releases do not know, while they say nothing."""
-        return {name for name, nothing in (("normalise", ""), ("columns", 1)) if getattr(self, name) == nothing}
+        return {
+            name
+            for name, nothing in (("normalise", ""), ("columns", 1), ("forms", ()))
+            if getattr(self, name) == nothing
+        }
 
     @classmethod
     def from_json(cls, data: bytes) -> TableInfo:

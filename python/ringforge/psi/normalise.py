@@ -12,6 +12,8 @@ then digits, then strip; all of it until nothing changes any more, so that norma
     strip            no white space at either end (str.strip)
     email            short for nfkc,lower,strip
 
+A column of a form (`ringforge.psi.forms`) is written as that form has it, before `lower` and `digits`.
+
 An element of several columns is their texts, each normalised alone, joined by the character U+001F.
 """
 
@@ -23,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ringforge.errors import ParameterError
 from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.psi.forms import JOINT, written
 
 #: Steps in the order in which they run, as `TableInfo.normalise` lists them.
 STEPS = ("nfc", "nfkc", "lower", "casefold", "digits", "strip")
@@ -33,8 +36,8 @@ _SHORT = {"email": ("nfkc", "lower", "strip")}
 #: Of each of these there can be one at most.
 _EXCLUSIVE = (("nfc", "nfkc"), ("lower", "casefold"))
 
-#: Between the texts of an element of several columns.
-JOINT = "\x1f"
+#: The word that keeps a table from finding out forms (`ringforge.psi.forms`).
+TEXT = "text"
 
 #: Columns that an element can have.
 MAX_COLUMNS = 16
@@ -55,8 +58,10 @@ def canonical(words: str | Iterable[str]) -> str:
     given = [w.strip().lower() for w in (words.split(",") if isinstance(words, str) else words)]
     steps: set[str] = set()
     for word in filter(None, given):
+        if word == TEXT:
+            continue
         if word not in STEPS and word not in _SHORT:
-            raise ParameterError(f'"{word}" is no way to normalise: there are {", ".join([*STEPS, *_SHORT])}')
+            raise ParameterError(f'"{word}" is no way to normalise: there are {", ".join([*STEPS, *_SHORT, TEXT])}')
         steps.update(_SHORT.get(word, (word,)))
     for one, other in _EXCLUSIVE:
         if {one, other} <= steps:
@@ -64,9 +69,37 @@ def canonical(words: str | Iterable[str]) -> str:
     return ",".join(s for s in STEPS if s in steps)
 
 
+def takes_text(words: str | Iterable[str]) -> bool:
+    """Return whether `text` is among the words: elements stay the texts that they are, of no form."""
+    return TEXT in [w.strip().lower() for w in (words.split(",") if isinstance(words, str) else words)]
+
+
+def implied(forms: tuple[str, ...], steps: str, columns: int) -> tuple[str, ...]:
+    """Return the forms of a table: those that were found, and of other columns whose digits alone count, integers: else
+    1.0 would be 10."""
+    if "digits" in steps.split(","):
+        return tuple(form or "integers" for form in forms or ("",) * columns)
+    return forms if any(forms) else ()
+
+
 @functools.cache
-def rule(steps: str) -> Callable[[str], str]:
-    """The function that normalises a text, for canonical steps."""
+def rule(steps: str, forms: tuple[str, ...] = ()) -> Callable[[str], str]:
+    """Return the function that normalises an element, for canonical steps and the forms of its columns."""
+    columns = [_of_column(steps, form) for form in forms or ("",)]
+
+    def normalise(text: str) -> str:
+        if JOINT not in text:
+            return columns[0](text)
+        parts = text.split(JOINT)
+        several = columns if len(columns) == len(parts) else [_of_column(steps, "")] * len(parts)
+        return JOINT.join(change(part) for change, part in zip(several, parts, strict=True))
+
+    return normalise if steps or any(forms) else str
+
+
+@functools.cache
+def _of_column(steps: str, column_form: str) -> Callable[[str], str]:
+    """Return the function that normalises the text of one column."""
     chosen = frozenset(filter(None, steps.split(",")))
     form = "NFKC" if "nfkc" in chosen else "NFC" if "nfc" in chosen else ""
     case = str.casefold if "casefold" in chosen else str.lower if "lower" in chosen else None
@@ -75,6 +108,8 @@ def rule(steps: str) -> Callable[[str], str]:
     def once(text: str) -> str:
         if form and not text.isascii():
             text = unicodedata.normalize(form, text)  # type: ignore[arg-type]
+        if column_form:
+            text = written(column_form, text.strip() if strip else text)
         if case:
             text = case(text)
             if form and not text.isascii():
@@ -91,12 +126,7 @@ def rule(steps: str) -> Callable[[str], str]:
                 break
         return after
 
-    def normalise(text: str) -> str:
-        if JOINT in text:
-            return JOINT.join(map(whole, text.split(JOINT)))
-        return whole(text)
-
-    return normalise if chosen else str
+    return whole
 
 
 def nothing(text: str, columns: int) -> bool:
@@ -104,22 +134,24 @@ def nothing(text: str, columns: int) -> bool:
     return not all(text.split(JOINT)) if columns > 1 else not text.replace(JOINT, "")
 
 
-def normalised(elements: Iterable[bytes | int], steps: str, columns: int = 1) -> Iterator[bytes | int]:
+def normalised(
+    elements: Iterable[bytes | int], steps: str, columns: int = 1, forms: tuple[str, ...] = ()
+) -> Iterator[bytes | int]:
     """Elements as a table has them, one by one.
 
     Args:
         elements: texts in UTF-8.
         steps: canonical; "" leaves everything as it is.
-        columns: texts that each element joins.
+        columns: texts that each element joins. forms: of each column, or none.
 
     Raises:
         ringforge.ValueError: one is no text, is empty when it is normalised, in one of its columns at least, or joins
         another number of texts.
     """
-    if not steps and columns == 1:
+    if not steps and columns == 1 and not forms:
         yield from elements
         return
-    change = rule(steps)
+    change = rule(steps, forms)
     for x in elements:
         if not isinstance(x, bytes):
             raise RingforgeValueError(f"elements are byte strings in mode oprf, not {type(x).__name__}")
@@ -129,9 +161,10 @@ def normalised(elements: Iterable[bytes | int], steps: str, columns: int = 1) ->
                 "U+001F between them"
             )
         if not steps:
-            if nothing(x.decode(errors="replace"), columns):
+            text = x.decode(errors="surrogateescape")
+            if columns > 1 and nothing(text, columns):
                 raise RingforgeValueError("an element is empty in one of its columns: leave it out")
-            yield x
+            yield change(text).encode(errors="surrogateescape")
             continue
         try:
             text = change(x.decode())

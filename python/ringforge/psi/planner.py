@@ -12,7 +12,7 @@ import functools
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,12 @@ from ringforge.psi.table import Arrays
 
 #: log2 of the probability, at most, that one bin of a reply decodes wrongly.
 FAILURE_LOG2 = -80.0
+
+#: log2 of the cells of a bin, at most.
+_MOST_CELL_BITS = 26
+
+#: log2 of the words of a cell, at most: where one answer holds a label, and where it takes several.
+_MOST_LOG_CELL, _MOST_LOG_CELL_IN_PARTS = 6, 10
 
 #: The published parameters: N = 2048, a 54-bit modulus, six digits to base 2^9, T = 8. Digits are balanced
 #: here: plain ones decrypt wrongly with some keys (docs/psi-algorithm.md).
@@ -139,7 +145,7 @@ def shape(
     else:
         log_cell = max(0, math.ceil(math.log2((tag_bits + 8 * label_bytes) / log_t)))
         bits = math.ceil(math.log2(entries * entries / 8))
-    return Shape(log_bins, max(bits, _LOG_N - log_cell), log_cell, log_t, entries)
+    return Shape(log_bins, max(bits, _LOG_N - min(log_cell, _LOG_N)), log_cell, log_t, entries)
 
 
 def candidates(wanted: Shape) -> Iterator[tuple[float, PlanFields]]:
@@ -229,18 +235,42 @@ def choose(
     best: tuple[float, PlanFields] | None = None
     for log_t in (1,) if mode == "direct" else (4, 5, 6):
         wanted = shape(mode, capacity, log_bins, tag_bits, label_bytes, hashes, element_bits, log_t)
-        if wanted.cell_bits > 26 or wanted.log_cell > 6:
+        if wanted.cell_bits > _MOST_CELL_BITS or wanted.log_cell > _MOST_LOG_CELL:
             continue
         for found in candidates(wanted):
             if best is None or found[0] < best[0]:
                 best = found
+    if best is None and label_bytes:
+        best = _in_parts(mode, capacity, log_bins, tag_bits, label_bytes, hashes)
     if best is None:
         raise ParameterError(
-            f"no plan holds {capacity} elements in 2^{log_bins} bins with {tag_bits} bits of tag and labels of "
-            f"{label_bytes} bytes: a bin would need more than 2^26 cells, or a cell more than 64 words; take more "
-            "bins, shorter elements or shorter labels"
+            f"no plan holds {capacity} elements in 2^{log_bins} bins with {tag_bits} bits of tag: a bin would need "
+            f"more than 2^{_MOST_CELL_BITS} cells; take more bins, or shorter elements"
         )
     return best[1]
+
+
+def _in_parts(
+    mode: str, capacity: int, log_bins: int, tag_bits: int, label_bytes: int, hashes: int
+) -> tuple[float, PlanFields] | None:
+    """The cheapest plan whose cells hold a part of each label, with its weight for all parts; None: there is none."""
+    best: tuple[float, PlanFields] | None = None
+    for log_t in (6, 8):
+        whole = shape(mode, capacity, log_bins, tag_bits, label_bytes, hashes, 0, log_t)
+        if whole.cell_bits > _MOST_CELL_BITS:
+            continue
+        for log_cell in range(_MOST_LOG_CELL, min(whole.log_cell, _MOST_LOG_CELL_IN_PARTS) + 1, 2):
+            smaller = replace(whole, log_cell=log_cell, cell_bits=max(whole.cell_bits, _LOG_N - log_cell))
+            for cost, fields in candidates(smaller):
+                total = cost * parts(fields, tag_bits, label_bytes)
+                if best is None or total < best[0]:
+                    best = total, fields
+    return best
+
+
+def parts(fields: Any, tag_bits: int, label_bytes: int) -> int:
+    """Return how many answers hold a tag and a sealed label of so many bytes: words of one cell after the other."""
+    return max(1, -(-(tag_bits + 8 * label_bytes) // int(fields.log_t << fields.log_cell)))
 
 
 # ---- what it will take ----------------------------------------------------------------------------
@@ -272,14 +302,15 @@ def estimate(info: TableInfo, threads: int = 1) -> float | None:
     plan = info.plan
     if plan.algorithm == "poly":
         return None
-    return measure(plan, threads or os.cpu_count() or 1) * (1 << plan.log_bins)
+    return measure(plan, threads or os.cpu_count() or 1) * (1 << plan.log_bins) * info.parts
 
 
-def explain(fields: PlanFields, entries: int) -> Table:
+def explain(fields: PlanFields, entries: int, answers: int = 1) -> Table:
     """The plan's costs as a table: operations of a bin and of a query, bytes, chances.
 
     Args:
         entries: cells set in a bin, at most.
+        answers: to each request, of labels in several parts; operations are those of one.
     """
     plan = fields.native()
     counts, bins = plan.counts(), plan.bins
@@ -308,9 +339,11 @@ def explain(fields: PlanFields, entries: int) -> Table:
     for name, size in (
         ("evaluation keys", plan.key_bytes),
         ("request", plan.request_bytes),
-        ("reply", plan.reply_bytes),
+        ("reply", plan.reply_bytes * answers),
     ):
         table.add_row(name, "", f"{size / 2**20:.2f} MiB")
+    if answers > 1:
+        table.add_row("labels", "", f"in {answers:,} parts: a request is answered as often")
     table.add_row("server memory of a query", "", f"{plan.query_bytes(2) / 2**20:.0f} MiB, 2 threads")
     table.add_row("wrong decoding of a bin", f"2^{plan.failure_log2(entries):.0f}", "at most")
     if fields.insecure:

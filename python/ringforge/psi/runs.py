@@ -212,7 +212,7 @@ class Run:
             for query in range(client.answered, client.queries):
                 request = yield from self._timed(Step("encrypt", functools.partial(client.request, query)))
                 name = "query" if client.queries == 1 else f"query {query + 1} of {client.queries}"
-                arguments = (table, session, request, client.plan.reply_bytes)
+                arguments = (table, session, request, client.reply_bytes)
                 reply = yield from self._timed(Step(name, method="query", arguments=arguments), "query")
                 client.accept(reply, query)
                 del request, arguments, reply

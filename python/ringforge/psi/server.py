@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,13 +38,15 @@ class State:
         self.kernel: Any
         self.table: Any
         self.keys: Any
+        #: Tables of further parts of the labels; each answers every request, too.
+        self.more: list[LookupTable] = []
         if isinstance(arrays, poly.Arrays):
             self.kernel, self.keys = poly.PolyKernel(self.plan), poly.PolyKeys
             self.table = poly.PolyTable(self.plan, arrays)
         else:
             most = min(fullest_bin(info.capacity, info.bins, info.hashes), self.plan.cells)
             self.kernel, self.keys = LookupKernel(self.plan, most), LookupKeys
-            self.table = LookupTable(self.plan, arrays, most)
+            self.table, *self.more = [LookupTable(self.plan, each, most) for each in arrays.each()]
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Session:
 
     handle: Handle = field(repr=False)
     state: State = field(repr=False)
+    keys: bytes = field(default=b"", repr=False)
 
     @property
     def info(self) -> TableInfo:
@@ -68,7 +72,7 @@ class Session:
     @property
     def bytes(self) -> int:
         """Memory of the keys. What a device prepares of the table is shared by all sessions."""
-        return int(self.state.plan.session_bytes)
+        return int(self.state.plan.session_bytes) + len(self.keys)
 
 
 class Server:
@@ -204,10 +208,10 @@ class Server:
         _check_length("evaluation keys", len(keys), state.plan.key_bytes)
         given = KeySet(own=(state.keys(keys),))
         handle = self.device.prepare(state.kernel, given, state.table, threads=self.threads)
-        return Session(handle, state)
+        return Session(handle, state, keys if state.more else b"")
 
     def answer(self, session: Session, request: bytes, progress: Callable[[float], bool] | None = None) -> bytes:
-        """The encrypted reply to one request: `plan.request_bytes` in, `plan.reply_bytes` out.
+        """The encrypted reply to one request: `plan.request_bytes` in, `info.reply_bytes(plan)` out.
 
         Args:
             progress: called with the fraction done; returning False cancels (Error "cancelled").
@@ -215,9 +219,22 @@ class Server:
         Raises:
             FormatError, MismatchError: a damaged request, of the wrong length, or for another plan.
         """
-        _check_length("a request", len(request), session.state.plan.request_bytes)
-        (reply,), _ = self.device.run(session.handle, [request], threads=self.threads, progress=progress)
-        return bytes(self.device.download(reply))
+        state = session.state
+        _check_length("a request", len(request), state.plan.request_bytes)
+        replies, count = [], 1 + len(state.more)
+        for i, table in enumerate([state.table, *state.more]):
+            handle = session.handle
+            if i:  # made again for each: a session that kept all of them would take their memory
+                given = KeySet(own=(state.keys(session.keys),))
+                handle = self.device.prepare(state.kernel, given, table, threads=self.threads)
+            later = progress if count == 1 or progress is None else partial(_step, progress, i, count)
+            (reply,), _ = self.device.run(handle, [request], threads=self.threads, progress=later)
+            replies.append(bytes(self.device.download(reply)))
+        return b"".join(replies)
+
+
+def _step(progress: Callable[[float], bool], part: int, parts: int, done: float) -> bool:
+    return progress((part + done) / parts)
 
 
 def to_rows(elements: Sequence[bytes]) -> np.ndarray[Any, np.dtype[np.uint8]]:

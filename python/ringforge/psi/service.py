@@ -42,6 +42,7 @@ class _State:
         self.json = info.to_json()
         self.table = bytes.fromhex(info.digest())
         self.plan = info.native()
+        self.reply_bytes = info.reply_bytes(self.plan)
 
 
 class Service(service.Service):
@@ -64,7 +65,7 @@ class Service(service.Service):
         super().__init__(wire.SERVICE, wire.METHODS, limits, quota, tokens, log)
         self._server, self._quota = server, quota
         self._state = _State(server.info)
-        self._check_memory(limits, self._state.plan)
+        self._check_memory(limits, server.info)
         self.memory = Memory(limits.memory)
         self.sessions = Sessions(limits.sessions, limits.sessions_each, limits.idle_seconds)
         self._turns = Turns(limits.waiting)
@@ -106,15 +107,16 @@ class Service(service.Service):
             FormatError, ParameterError: it is damaged, or cannot be served with this device and memory; the old one
             stays.
         """
-        if self._server.reload(lambda info: self._check_memory(self.limits, info.native())):
+        if self._server.reload(lambda info: self._check_memory(self.limits, info)):
             self._state = _State(self._server.info)
             self._log("reloaded", table=self._state.table.hex()[:12])
 
     @staticmethod
-    def _check_memory(limits: Limits, plan: Any) -> None:
-        """Refuses a plan of which the memory does not hold a single client."""
+    def _check_memory(limits: Limits, info: TableInfo) -> None:
+        """Refuses a table of which the memory does not hold a single client."""
+        plan = info.native()
         keys = max(plan.key_bytes, getattr(plan, "session_bytes", 0))
-        need = keys + plan.request_bytes + plan.reply_bytes
+        need = keys + plan.request_bytes + info.reply_bytes(plan)
         if need > limits.memory:
             raise ParameterError(
                 f"one client's keys, request and reply take {need} bytes, more than the {limits.memory} allowed: "
@@ -168,7 +170,7 @@ class Service(service.Service):
 
     def _serve_open(self, requests: Iterator[Any], call: Call) -> Iterator[Any]:
         what, state = "evaluation keys", self._state
-        size, room = state.plan.key_bytes, state.plan.request_bytes + state.plan.reply_bytes
+        size, room = state.plan.key_bytes, state.plan.request_bytes + state.reply_bytes
         with self.sessions.opening(call.client) as keep:
             with call.moving():
                 head = header(requests, what, "the table's name and the size")
@@ -230,7 +232,7 @@ class Service(service.Service):
                 plan = session.plan
                 self._check_table(head.table, bytes.fromhex(session.info.digest()))
                 self._check_size(head.total_bytes, plan.request_bytes, what)
-                size = plan.request_bytes + plan.reply_bytes
+                size = plan.request_bytes + session.info.reply_bytes(plan)
                 held.callback(self.memory.reserve(size, "a request and its reply", call.client, call.give_up))
                 body = framing.assemble(requests, plan.request_bytes, what)
                 # Who does not even take this does not get a turn, in which others would wait for it.

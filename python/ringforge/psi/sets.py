@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,8 +19,10 @@ import numpy as np
 from ringforge.errors import FormatError, ParameterError
 from ringforge.psi import cells
 from ringforge.psi.cells import OwnRows, Record, TextRows, Wanted
+from ringforge.psi.forms import JOINT, Doubts, Guess, is_gap, written
 from ringforge.psi.info import MAX_ELEMENT
-from ringforge.psi.normalise import canonical, nothing, rule
+from ringforge.psi.normalise import canonical, implied, nothing, rule, takes_text
+from ringforge.unique import RepeatedKeyError, once_each
 
 #: Suffixes of files that hold JSON objects, one a line; and of tables.
 JSON_SUFFIXES = frozenset({".jsonl", ".ndjson"})
@@ -43,6 +46,9 @@ class Elements:
         together: elements that are written differently in the file and are one when they are normalised.
         columns: texts that each element joins.
         unnamed: columns of a first line that was left out as the header although all columns were given by number.
+        forms: of the columns' texts (`ringforge.psi.forms`), as they were given or found.
+        rewritten: elements that are integers written as 1.0.
+        doubts: sentences about elements that may match nothing (`forms.Doubts`).
         own: the file's rows, and `of_rows` the element of each (None: left out), if they were to be kept.
     """
 
@@ -53,6 +59,9 @@ class Elements:
     together: int = 0
     columns: int = 1
     unnamed: int = 0
+    forms: tuple[str, ...] = ()
+    rewritten: int = 0
+    doubts: tuple[str, ...] = ()
     own: OwnRows | None = field(default=None, repr=False)
     of_rows: list[bytes | int | None] = field(default_factory=list, repr=False)
 
@@ -71,6 +80,7 @@ def read_elements(
     wanted: Wanted | None = None,
     normalise: str = "",
     keep: bool = False,
+    forms: tuple[str, ...] | None = None,
 ) -> Elements:
     """Reads a set.
 
@@ -86,7 +96,9 @@ def read_elements(
         json_lines: whether the file has JSON lines; None goes by its name (.jsonl, .ndjson; .csv, .parquet likewise).
         wanted: columns. Files of other names are CSV then.
         normalise: steps (`ringforge.psi.normalise`).
-        keep: keeps the rows, for `cells.write_rows`; of files without columns they are the elements as they stand.
+        keep: keeps the rows, for `cells.write_rows`; of files without columns they are the elements as they stand. Such
+            a set may be empty.
+        forms: of a table that is there; None finds those of the set's columns.
 
     Raises:
         FormatError: a line is none of these, has a label where none belongs or none where others have one, or one
@@ -103,7 +115,7 @@ def read_elements(
     if as_json and given.columns:
         raise ParameterError(f"{name} has JSON lines, which have no columns: leave --column away, or convert it to CSV")
     given = Wanted(given.columns, given.label, given.header, labels is not False)
-    take = _Taker(name, direct, labels, canonical(normalise), max(1, len(given.columns)), keep)
+    take = _Taker(name, direct, labels, normalise, max(1, len(given.columns)), keep, forms)
     if not as_json and not standard and suffix in cells.PARQUET_SUFFIXES:
         rows = cells.read_parquet(Path(path), given, keep)
         return take(cells.frame_records(rows, name, given), rows if keep else None, "row")
@@ -117,7 +129,14 @@ def read_elements(
 
 
 def frame_elements(
-    data: Any, *, labels: bool = True, wanted: Wanted | None = None, normalise: str = "", keep: bool = False
+    data: Any,
+    *,
+    labels: bool = True,
+    wanted: Wanted | None = None,
+    normalise: str = "",
+    keep: bool = False,
+    forms: tuple[str, ...] | None = None,
+    direct: bool = False,
 ) -> Elements:
     """The set in a table of pyarrow or a data frame of pandas or polars.
 
@@ -132,7 +151,7 @@ def frame_elements(
         )
     given = wanted or Wanted()
     given = Wanted(given.columns, given.label, given.header, labels)
-    take = _Taker("the table", False, None if labels else False, canonical(normalise), max(1, len(given.columns)), keep)
+    take = _Taker("the table", direct, None if labels else False, normalise, max(1, len(given.columns)), keep, forms)
     return take(cells.frame_records(rows, "the table", given), rows if keep else None, "row")
 
 
@@ -161,9 +180,31 @@ class _Taker:
     name: str
     direct: bool
     labels: bool | None
-    steps: str
+    normalise: str
     columns: int
     keep: bool
+    forms: tuple[str, ...] | None = None
+
+    @property
+    def steps(self) -> str:
+        """Steps as tables keep them."""
+        return canonical(self.normalise)
+
+    def _formed(self, records: Iterable[Record]) -> tuple[tuple[str, ...], Iterable[Record]]:
+        """Forms of the columns, and the records again. Those of a set that has none are seen after a few."""
+        if self.forms is not None or self.direct:
+            return self.forms or (), records
+        if takes_text(self.normalise):
+            return implied((), self.steps, self.columns), records
+        guess, source, seen = Guess(self.columns), iter(records), []
+        for record in source:
+            seen.append(record)
+            element = record[1]
+            if element is not None:
+                guess.tell(element.decode(errors="replace") if isinstance(element, bytes) else str(element))
+            if not guess.open:
+                break
+        return implied(guess.forms(), self.steps, self.columns), chain(seen, source)
 
     def __call__(self, records: Iterable[Record], own: OwnRows | None = None, unit: str = "line") -> Elements:
         found: dict[bytes | int, bytes | None] = {}
@@ -172,15 +213,23 @@ class _Taker:
         texts = TextRows(["element"]) if self.keep and own is None else None
         lines = empty = 0
         wanted = self.labels
-        change = rule(self.steps) if self.steps else None
+        forms, records = self._formed(records)
+        change = rule(self.steps, forms) if self.steps or forms else None
+        rewritten = 0
+        doubts = Doubts(forms, self.steps, self.columns, client=self.keep)
         for number, element, label in records:
             try:
                 value = None if element is None else self._value(element)
+                if value is not None and forms and is_gap(forms, _text(value)):
+                    value = None
+                if isinstance(value, bytes):
+                    doubts.tell(_text(value))
                 if change is not None and value is not None:
-                    written = self._normalised(value, change)
-                    if written:
+                    rewritten += _rewritten(forms, value)
+                    after = self._normalised(value, change)
+                    if after:
                         spelled.add(value)
-                    value = written
+                    value = after
                 if texts is not None:
                     texts.rows.append((str(element),))
                 if self.keep:
@@ -196,11 +245,11 @@ class _Taker:
                 if found.setdefault(value, label) != label:
                     raise _LineError(
                         "this element has another label further up: keep one"
-                        + (f" (after normalising by {self.steps})" if self.steps else "")
+                        + (f" (after normalising by {', '.join(filter(None, (*forms, self.steps)))})" if change else "")
                     )
             except _LineError as e:
                 raise FormatError(f"{self.name}, {unit} {number}: {e}") from None
-        if not found:
+        if not found and not self.keep and unit == "line":
             left = f"; {unit}s left out because theirs is empty: {empty}" if empty else ""
             raise FormatError(f"{self.name} holds no elements: put one on each line{left}")
         together = max(0, len(spelled) - len(found)) if change else 0
@@ -212,6 +261,9 @@ class _Taker:
             empty,
             together,
             self.columns,
+            forms=forms,
+            rewritten=rewritten,
+            doubts=tuple(doubts.sentences()),
             own=own or texts,
             of_rows=of_rows,
         )
@@ -228,6 +280,9 @@ class _Taker:
         """None: nothing is left of it, in one of its columns at least."""
         if isinstance(value, int):
             raise _LineError("mode direct has integers, which are not normalised: leave --normalise away")
+        if not self.steps:  # bytes that are no text are of no form
+            text = change(_text(value))
+            return None if nothing(text, self.columns) else text.encode(errors="surrogateescape")
         try:
             text = change(value.decode())
         except UnicodeDecodeError:
@@ -240,6 +295,18 @@ class _Taker:
         if self.labels is False:
             return "a label, where none is of use: leave it away"
         return "a label, which elements further up have not: every element has one, or none has"
+
+
+def _text(value: str | bytes | int) -> str:
+    return value.decode(errors="surrogateescape") if isinstance(value, bytes) else str(value)
+
+
+def _rewritten(forms: tuple[str, ...], value: bytes | int) -> bool:
+    """Whether one of an element's columns is written as 1.0 and read as 1."""
+    if "integers" not in forms:
+        return False
+    parts = _text(value).split(JOINT)
+    return any(form == "integers" and written(form, part) != part for form, part in zip(forms, parts, strict=False))
 
 
 def _lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
@@ -285,7 +352,9 @@ def _json_lines(file: BinaryIO, name: str) -> Iterator[Record]:
 
 def _json_line(line: bytes) -> tuple[str | int, bytes | None]:
     try:
-        value = json.loads(line)
+        value = json.loads(line, object_pairs_hook=once_each)
+    except RepeatedKeyError:
+        raise _LineError('a key is there twice: write "element" and "label" once each') from None
     except (ValueError, RecursionError):
         raise _LineError('no JSON: write {"element": "text"} on each line') from None
     if not isinstance(value, dict) or not {"element"} <= value.keys() <= {"element", "label"}:
@@ -312,7 +381,7 @@ def _bytes(element: str | int) -> bytes:
 
 def _integer(element: str | int | bytes) -> int:
     try:
-        value = element if isinstance(element, int) else int(element, 0)
+        value = element if isinstance(element, int) else int(written("integers", _text(element)), 0)
     except (ValueError, TypeError):
         raise _LineError("no integer, which mode direct needs: 1234 or 0x4d2") from None
     if not 0 <= value < 1 << 64:

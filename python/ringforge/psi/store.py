@@ -39,6 +39,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, ValidationError
 
+from ringforge.bytes_form import Remade
 from ringforge.errors import Error, FormatError, ParameterError
 from ringforge.files import naming, sync, writing
 from ringforge.parties import Progress
@@ -102,7 +103,7 @@ class Manifest(Frozen):
     files: dict[FileName, FileEntry]
 
 
-class Store:
+class Store(Remade):
     """A table in a directory.
 
     Args:
@@ -112,6 +113,8 @@ class Store:
     Raises:
         FormatError: no store, damaged, incomplete, or of another version. OSError: it cannot be read.
     """
+
+    remade_by = "its folder keeps it: Store(path) opens it again, in another process too"
 
     def __init__(self, path: str | Path, *, verify: bool = True) -> None:
         self.path = Path(path)
@@ -251,8 +254,8 @@ class Store:
                 gone = Members(check_integers(list(remove), info.element_bits), [])
                 new = Members(check_integers(list(add), info.element_bits), [])
             else:
-                add = as_written(add, info.normalise, info.columns)
-                taken = list(check_elements(normalised(remove, info.normalise, info.columns)))
+                add = as_written(add, info.normalise, info.columns, info.forms)
+                taken = list(check_elements(normalised(remove, info.normalise, info.columns, info.forms)))
                 gone = Members(prf_outputs(key, taken, threads, part(progress, 0.0, 0.4), len(taken)), [])
                 new = prf_members(key, add, threads, part(progress, 0.4, 0.8))
                 if any(new.labels) and not info.label_bytes:
@@ -486,7 +489,8 @@ def _read_arrays(directory: Path, manifest: Manifest, info: TableInfo) -> Arrays
         if loaded[name].dtype != dtype:
             raise FormatError(f"{name}.npy has entries of type {loaded[name].dtype} instead of {np.dtype(dtype)}")
     offsets, cells, words = loaded["offsets"], loaded["cells"], loaded["words"]
-    fits = offsets.shape == (info.bins + 1,) and cells.ndim == 1 and words.shape == (len(cells), info.words)
+    fits = offsets.shape == (info.bins + 1,) and cells.ndim == 1
+    fits = fits and words.shape == Shape.of(info).stored(len(cells))
     if not fits or offsets[0] != 0 or int(offsets[-1]) != len(cells) or (offsets[1:] < offsets[:-1]).any():
         raise FormatError(f"arrays of shapes {offsets.shape}, {cells.shape}, {words.shape} do not go together")
     return Arrays(offsets, cells, words, info.salt_array)

@@ -27,8 +27,11 @@ BLOCK = 4096
 #: First salts of a new table are random below this, so that they do not tell how many had conflicts.
 FIRST_SALTS = 1 << 15
 
-#: Bytes of the longest label that a cell of 64 words of 6 bits holds beside a tag of 40 bits.
-LONGEST_LABEL = 42
+#: Bytes of the longest label of a look-up table. One that a cell has no room for lies in several parts.
+LONGEST_LABEL = 1 << 16
+
+#: Bits that are spread into words, or put together, at once.
+_BITS = 1 << 25
 
 Allocate = Callable[[str, tuple[int, ...], Any], npt.NDArray[Any]]
 
@@ -52,6 +55,7 @@ class Shape:
     label_bytes: int
     seed: bytes
     nonce: bytes = b""
+    parts: int = 1
 
     @classmethod
     def of(cls, info: Any) -> Shape:
@@ -69,6 +73,7 @@ class Shape:
             info.label_bytes,
             info.seed_bytes,
             bytes.fromhex(info.nonce),
+            info.parts,
         )
 
     @property
@@ -77,7 +82,13 @@ class Shape:
 
     @property
     def words(self) -> int:
-        return 1 << self.log_cell
+        """Words of a cell, those of all parts."""
+        return self.parts << self.log_cell
+
+    def stored(self, entries: int) -> tuple[int, ...]:
+        """Form of the words of so many entries: (m, s), or with several parts (parts, m, s)."""
+        whole = (self.parts, entries, 1 << self.log_cell)
+        return whole if self.parts > 1 else whole[1:]
 
     def direct(self) -> DirectHash:
         return DirectHash(self.seed, self.element_bits, self.log_bins, self.hashes)
@@ -97,7 +108,7 @@ class Arrays:
     Args:
         offsets: (bins + 1,): the cells of bin i are cells[offsets[i]:offsets[i + 1]], ascending.
         cells: (m,) indices below 2^w.
-        words: (m, s), each below 2^log_t.
+        words: (m, s), each below 2^log_t; (parts, m, s) where labels lie in several parts.
         salts: (bins,) in mode oprf, otherwise empty.
     """
 
@@ -109,6 +120,10 @@ class Arrays:
     @property
     def bytes(self) -> int:
         return self.offsets.nbytes + self.cells.nbytes + self.words.nbytes + self.salts.nbytes
+
+    def each(self) -> list[Arrays]:
+        """Return the tables that are asked one after the other: one for each part of the labels."""
+        return [self] if self.words.ndim == 2 else [replace(self, words=words) for words in self.words]
 
 
 def in_memory(_name: str, shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
@@ -132,7 +147,7 @@ def pad_labels(labels: Sequence[bytes], length: int) -> Bytes:
                 f"shorten it, or build the table again with room for it: label_bytes={len(label)} (psi build "
                 f"--label-bytes {len(label)})"
                 if len(label) <= LONGEST_LABEL
-                else f"shorten it, {LONGEST_LABEL} bytes are the most; a number can stand for what is longer"
+                else f"shorten it, {LONGEST_LABEL:,} bytes are the most; a number can stand for what is longer"
             )
             raise ParameterError(
                 f"a label of {len(label)} bytes, where the table has room for {max(length - 1, 0)}: {again}"
@@ -147,8 +162,32 @@ def label_lengths(rows: Bytes) -> npt.NDArray[np.int64]:
     return np.where(rows[np.arange(len(rows)), last] == 0x80, last, -1)
 
 
+def _block(shape: Shape) -> int:
+    """Cells whose bits are spread at once."""
+    return max(1, min(BLOCK, _BITS // (shape.words * shape.log_t)))
+
+
+def _pack_parts(tags: U64, labels: Bytes, shape: Shape, out: U16) -> None:
+    """Like `pack`, into words (parts, m, s)."""
+    tag_bytes, size = shape.tag_bits // 8, shape.words * shape.log_t
+    powers = (1 << np.arange(shape.log_t, dtype=np.uint16)).astype(np.uint16)
+    step = _block(shape)
+    for first in range(0, len(tags), step):
+        part = slice(first, first + step)
+        count = len(tags[part])
+        raw = np.zeros((count, -(-size // 8)), dtype=np.uint8)
+        raw[:, :tag_bytes] = tags[part].astype("<u8").view(np.uint8).reshape(count, 8)[:, :tag_bytes]
+        raw[:, tag_bytes : tag_bytes + shape.label_bytes] = labels[part]
+        bits = np.unpackbits(raw, axis=1, count=size, bitorder="little").reshape(-1, shape.log_t)
+        words = (bits @ powers).reshape(count, shape.parts, -1)
+        out[:, part] = words.transpose(1, 0, 2)
+
+
 def pack(tags: U64, labels: Bytes, shape: Shape, out: U16) -> None:
     """Writes words (m, s) of `log_t` bits: the bits of the tag (m,), then of the label (m, L), lowest bits first."""
+    if shape.parts > 1:
+        _pack_parts(tags, labels, shape, out)
+        return
     tag_bytes, log_t = shape.tag_bits // 8, shape.log_t
     used = -(-(shape.tag_bits + 8 * shape.label_bytes) // log_t)
     for first in range(0, len(tags), BLOCK):
@@ -167,8 +206,11 @@ def pack(tags: U64, labels: Bytes, shape: Shape, out: U16) -> None:
 
 
 def unpack(words: U16, shape: Shape) -> tuple[U64, Bytes]:
-    """Tags (m,) and labels (m, L) of words (m, s)."""
-    m, tag_bytes = len(words), shape.tag_bits // 8
+    """Tags (m,) and labels (m, L) of words (m, s), of several parts beside each other."""
+    m, tag_bytes, step = len(words), shape.tag_bits // 8, _block(shape)
+    if m > step:
+        some = [unpack(words[first : first + step], shape) for first in range(0, m, step)]
+        return np.concatenate([t for t, _ in some]), np.concatenate([label for _, label in some])
     bits = (words[:, :, None] >> np.arange(shape.log_t, dtype=np.uint16)) & np.uint16(1)
     raw = np.packbits(bits.reshape(m, words.shape[1] * shape.log_t).astype(np.uint8), axis=1, bitorder="little")
     tags = np.zeros((m, 8), dtype=np.uint8)
@@ -260,7 +302,7 @@ def compile_prf(
     offsets[0] = 0
     offsets[1:] = np.cumsum(sizes)
     cells = allocate("cells", (n * h,), np.uint32)
-    words = allocate("words", (n * h, shape.words), np.uint16)
+    words = allocate("words", shape.stored(n * h), np.uint16)
     if old is None or shape.label_bytes:
         touched = np.ones(bins, dtype=bool)
     assert touched is not None
@@ -295,7 +337,7 @@ def compile_prf(
         if shape.label_bytes:
             label = hashing.seal(label, prf[element], index, salt)
         cells[low:high] = cell[order]
-        pack(hashing.tags(tag_words[element], index), label, shape, words[low:high])
+        pack(hashing.tags(tag_words[element], index), label, shape, words[..., low:high, :])
         _tell(progress, high / max(n * h, 1))
     _tell(progress, 1.0)
     return Arrays(offsets, cells, words, salts.astype(np.uint16))

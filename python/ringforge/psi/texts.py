@@ -15,8 +15,8 @@ from ringforge.psi.build import BuildSpec
 from ringforge.psi.choice import CLIENT_SIZE, Prediction, why
 from ringforge.psi.client import Element, Result
 from ringforge.psi.data import Request
+from ringforge.psi.forms import JOINT, described
 from ringforge.psi.info import TableInfo
-from ringforge.psi.normalise import JOINT
 from ringforge.psi.sets import Elements
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -101,7 +101,7 @@ def public(info: TableInfo) -> dict[str, Any]:
         "label_bytes": max(0, info.label_bytes - 1),
         "key_bytes": plan.key_bytes,
         "request_bytes": plan.request_bytes,
-        "reply_bytes": plan.reply_bytes,
+        "reply_bytes": info.reply_bytes(plan),
         "limits": info.limits.model_dump(),
     }
 
@@ -136,7 +136,7 @@ def table_rows(info: TableInfo) -> dict[str, str]:
         "labels": f"up to {info.label_bytes - 1} bytes" if info.label_bytes else "none",
         "security": f"BELOW 128 bits: {printable(info.plan.insecure.encode())}" if info.plan.insecure else "128 bits",
         "a client sends": f"keys {size_text(plan.key_bytes)} once, {size_text(plan.request_bytes)} for each query",
-        "a query returns": size_text(plan.reply_bytes),
+        "a query returns": size_text(info.reply_bytes(plan)),
     }
 
 
@@ -151,6 +151,8 @@ def written_text(info: TableInfo) -> str:
     if info.mode == "direct":
         return "integers"
     how = f"normalised by {info.normalise}" if info.normalise else "taken as they are"
+    if any(info.forms):
+        how = "; ".join(map(described, info.forms)) + (f"; {how}" if info.normalise else "")
     return f"{info.columns} columns joined, each {how}" if info.columns > 1 else how
 
 

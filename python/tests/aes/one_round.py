@@ -2,7 +2,7 @@
 # Copyright 2026 The Ringforge authors
 """One round of AES under LTV on a device, in few primes: encrypted, computed, decrypted, held against the clear.
 
-    python -m tests.aes.one_round --device rtl:aes-small
+    .venv/bin/python -P tools/tests_module.py tests.aes.one_round --device rtl:aes-small
 
 Four levels want five primes, those of `ltv-paper` from the top. At index 255 (transforms of 256 words, 16 blocks) and
 at 65535 (65,536 words, 2,048 blocks) the noise rules leave bits after the round; `make` refuses what they do not.

@@ -191,6 +191,44 @@ def test_run(here: Path, run: Run) -> None:  # noqa: ARG001
     assert shown["outputs"]["result"]["shape"] == [4]
 
 
+def test_an_input_is_named_once(refuse: Callable[[str], str]) -> None:
+    """The fault that was: the last file of a name was taken, without a word."""
+    refused = {
+        f"run --in A=a.npy --in A=b.csv {FAST} --out new.npy": '--in: "A" is given twice',
+        f"plan --input A=2x3 --input A=3x3 {FAST} --out new.json": '--input: "A" is given twice',
+        "multiply --program p.json --keys e.keys --in A=a.ct --in A=b.ct --out new.ct": '--in: "A" is given twice',
+        "multiply --program p.json --keys e.keys --in A=a.ct --in B=b.ct --out result=n.ct --out result=m.ct": "twice",
+        "send --port 9 --in A=a.ct --in A=b.ct": '--in: "A" is given twice',
+        "serve --program p.json --folder new --plain A=a.npy --plain A=a.npy": '--plain: "A" is given twice',
+        "run --in A=a.npy --in B=b.csv --out new.npy --out other.npy": "--out is given 2 times",
+    }
+    for words, message in refused.items():
+        assert message in refuse(words)
+
+
+def test_a_server_takes_an_input_once(here: Path) -> None:  # noqa: ARG001
+    program = matmul.Program.load("p.json")
+    server = matmul.Server(program, matmul.EvaluationKeys.load("e.keys", program))
+    parcel = matmul.Parcel.load("a.ct", program, "A")
+    with pytest.raises(ParameterError, match="input A is given twice"):
+        server.run([parcel, parcel])
+
+
+def test_headers_of_files(
+    here: Path, run: Run, refuse: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    b = uniform(6, 3)
+    np.savetxt(here / "counted.csv", b, delimiter=",", header="0,1,2", comments="")
+    exact = uniform(4, 6) @ b
+    assert main(["matmul", *shlex.split(f"run --in A=a.npy --in B=counted.csv {FAST} --out c.npy")]) == 0
+    text = capsys.readouterr().err
+    assert np.abs(np.load("c.npy") - exact).max() < 1e-5
+    assert "counted.csv, line 1: is read as a header" in " ".join(text.split())
+    run(f"run --in A=a.npy --in B=counted.csv --header {FAST} --out d.npy")
+    assert np.abs(np.load("d.npy") - exact).max() < 1e-5
+    assert "(7, 3) do not chain" in refuse(f"run --in A=a.npy --in B=counted.csv --no-header {FAST} --out e.npy")
+
+
 def test_run_with_blocks_on_disk(here: Path, run: Run) -> None:
     (here / "blocks").mkdir()
     figures = result_of(

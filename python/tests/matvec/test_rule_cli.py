@@ -12,6 +12,7 @@ import pytest
 
 from ringforge import matvec
 from ringforge.cli import main
+from ringforge.files import overwriting
 from tests.answers import printed
 
 from .sklearn_cases import CLASSIFIERS, fitted, ranges, split
@@ -42,6 +43,56 @@ def test_classes_by_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -
     exact = there.decision_function(split("wine")[2])
     assert np.abs(np.load(folder / "y.npy") - exact).max() < 1e-2
     assert f"classes of {len(classes)} rows; none is closer" in " ".join(printed(capsys).split())
+
+
+def test_columns_of_a_file_go_by_their_header(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The fault that was: a file with its columns in another order was encrypted as it stood."""
+    pd = pytest.importorskip("pandas")
+    names = [f"f{i}" for i in range(13)]
+    there = CLASSIFIERS["LinearSVC"](0).fit(pd.DataFrame(split("wine")[0], columns=names), split("wine")[1])
+    held = pd.DataFrame(split("wine")[2], columns=names)
+    with overwriting():
+        matvec.save_model("m.npz", matvec.from_sklearn(there, input_range=ranges("wine")))
+    held[names[::-1]].to_csv("x.csv", index=False)
+    held[names[1:]].to_csv("fewer.csv", index=False)
+    for line in (
+        "plan --model m.npz --out p.json --rule r.json --batch 64 --samples x.csv",
+        "keygen --program p.json --secret s.key --eval-keys e.keys",
+        "encrypt --program p.json --secret s.key --in x.csv --out x.ct --rule r.json",
+        "evaluate --program p.json --model m.npz --keys e.keys --in x.ct --out y.ct",
+        "decrypt --program p.json --secret s.key --in y.ct --out y.npy --rule r.json --labels c.txt",
+    ):
+        assert main(["matvec", *shlex.split(line)]) == 0, line
+    assert "warning" not in capsys.readouterr().err
+    assert [int(c) for c in (folder / "c.txt").read_text().splitlines()] == there.predict(held).tolist()
+    fewer = "encrypt --program p.json --secret s.key --in fewer.csv --out z.ct --rule r.json"
+    assert main(["matvec", *shlex.split(fewer)]) == 1
+    assert 'lacks "f0"' in " ".join(capsys.readouterr().err.split())
+    assert main(["matvec", *shlex.split(fewer.replace("fewer.csv", "x.npy"))]) == 0
+    assert "the model has names of features and the data has none" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_plain_model_has_the_names_of_its_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("w.npy", np.array([[0.5, 0.25]]))
+    Path("train.csv").write_text("a,b\n0.5,0.25\n-0.5,1.0\n")
+    Path("x.csv").write_text("b;a\n0,5;0,125\n")
+    Path("other.csv").write_text("b,c\n0.5,0.125\n")
+    for line in (
+        "plan --model w.npy --out p.json --samples train.csv --params set-a",
+        "keygen --program p.json --secret s.key --eval-keys e.keys",
+        "encrypt --program p.json --secret s.key --in x.csv --out x.ct",
+        "evaluate --program p.json --model w.npy --keys e.keys --in x.ct --out y.ct",
+        "decrypt --program p.json --secret s.key --in y.ct --out y.npy",
+        "explain --model w.npy --program p.json --samples x.csv",
+    ):
+        assert main(["matvec", *shlex.split(line)]) == 0, line
+    assert abs(np.load("y.npy")[0, 0] - (0.5 * 0.125 + 0.25 * 0.5)) < 1e-3
+    capsys.readouterr()
+    assert main(shlex.split("matvec encrypt --program p.json --secret s.key --in other.csv --out z.ct")) == 1
+    assert 'lacks "a"; it has "c"' in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.filterwarnings("ignore::ringforge.errors.NamesWarning")

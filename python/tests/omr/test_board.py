@@ -433,3 +433,31 @@ def test_a_failing_encoder_leaves_nothing(small: Board) -> None:
     assert counting.calls == []
     assert small.encoded(0, counting.encoder) == []
     assert len(list(small.encodings(0, counting.encoder))) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("", "names none"),
+        (":memory:", "names none"),
+        ("a\0b", "names none"),
+        ("sqlite:///a\0b", "names none"),
+        ("sqlite:///a?mode=ro", "the option 'mode'"),
+        ("nosuch+driver://x", "not in nosuch"),
+        ("postgresql://", "no user"),
+        ("postgresql://u@127.0.0.1:1/db?foo=1", "the option 'foo'"),
+        ("postgresql://u:secret@127.0.0.1:x/db", "cannot be read"),
+    ],
+)
+def test_names_of_no_database(name: str, why: str) -> None:
+    """No word of SQLAlchemy or a driver, and no password."""
+    with pytest.raises(ParameterError, match=why) as caught:
+        Board.open(name, SET)
+    assert "postgresql+pg8000://USER@HOST/DATABASE" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_nobody_answers() -> None:
+    with pytest.raises(StorageError, match=r"\(nobody answers there\): see that PostgreSQL runs") as caught:
+        Board.open("postgresql://u:secret@127.0.0.1:1/db", SET)
+    assert "secret" not in str(caught.value)

@@ -50,6 +50,9 @@ class Info:
     def native(self) -> Plan:
         return Plan()
 
+    def reply_bytes(self, plan: Plan) -> int:
+        return plan.reply_bytes
+
 
 @dataclass
 class Session:

@@ -387,6 +387,8 @@ class Asker:
         self.bins = 1 << p["log_bins"]
         self.stages = min(p["log_bins"], p["log_n"])
         self.turns = p["log_n"] - p["log_cell"]
+        room = p["log_t"] << p["log_cell"]
+        self.parts = max(1, -(-(info["tag_bits"] + 8 * info["label_bytes"]) // room))
         self.tree = p["cell_bits"] - self.turns - p["log_onehot"]
         rng = np.random.default_rng(secrets.randbits(128))
         self.rng = rng
@@ -440,7 +442,12 @@ class Asker:
         return record(0x0302, 2, self.hash, seed + b"".join(rows))
 
     def words(self, reply: bytes) -> Any:
-        """Words of every bin (bins, s)."""
+        """Words of every bin (bins, s), those of all parts of the reply."""
+        each = len(reply) // self.parts
+        return np.concatenate([self.part(reply[i : i + each]) for i in range(0, len(reply), each)], axis=1)
+
+    def part(self, reply: bytes) -> Any:
+        """Words of every bin (bins, s) in one part."""
         p = self.p
         body, bits = opened(0x0303, 2, self.hash, reply), p["log_reply"]
         each = -(-self.n * bits // 8)

@@ -374,7 +374,13 @@ def test_frames(make: Callable[[dict[str, list[Any]]], Any]) -> None:
     assert frame_elements(frame, wanted=Wanted(("n",))).elements == [b"1", b"3", b"4"]
     assert found.own is not None
     rows = found.own.chosen(cells.row_numbers(found.of_rows, {b"b"}), "label", ["x", "y"])
-    columns = rows.to_dict(orient="list") if hasattr(rows, "iloc") else rows.to_pydict()
+    columns = (
+        rows.to_dict(orient="list")
+        if hasattr(rows, "iloc")
+        else rows.to_pydict()
+        if hasattr(rows, "to_pydict")
+        else rows.to_dict(as_series=False)
+    )
     assert columns == {"mail": ["b", "B"], "n": [3.0, 4.0], "label": ["x", "y"]}
     assert list(found.own.texts([2])) == [["b", "3"]]
 

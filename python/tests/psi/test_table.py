@@ -118,8 +118,10 @@ def test_labels_of_all_lengths_come_back(labels):
 def test_wrong_labels_are_refused():
     with pytest.raises(ParameterError, match="--label-bytes 10"):
         pad_labels([b"0123456789"], 10)
-    with pytest.raises(ParameterError, match=r"shorten it, 42 bytes are the most") as refused:
-        pad_labels([bytes(60)], 10)
+    with pytest.raises(ParameterError, match="--label-bytes 65536"):
+        pad_labels([bytes(65536)], 10)
+    with pytest.raises(ParameterError, match=r"shorten it, 65,536 bytes are the most") as refused:
+        pad_labels([bytes(65537)], 10)
     assert "label_bytes" not in str(refused.value), "no option makes room for it"
     rows = np.frombuffer(bytes(4) + b"abcd" + b"abc\x01" + b"\x80abc" + b"abc\x80" + b"\x80\0\0\0", np.uint8)
     assert label_lengths(rows.reshape(-1, 4)).tolist() == [-1, -1, -1, -1, 3, 0]

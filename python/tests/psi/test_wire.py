@@ -63,6 +63,14 @@ def test_a_client_written_from_the_document(labelled: bool, tmp_path: Path) -> N
     assert found == {x: MEMBERS[x] if labelled else b"" for x in MINE if x in MEMBERS}
 
 
+def test_labels_in_parts_from_the_document(tmp_path: Path) -> None:
+    members = {b"7": secrets.token_bytes(1500), b"299": b""}
+    server = Server.build(members, log_bins=4)
+    assert server.info.parts > 1
+    with real(server, tmp_path) as shop:
+        assert ask(shop.address, MINE) == members
+
+
 @pytest.mark.parametrize("labelled", [True, False])
 def test_the_polynomial_protocol_from_the_document(labelled: bool, tmp_path: Path) -> None:
     server = Server.build(MEMBERS if labelled else list(MEMBERS), algorithm="poly", client_size=20)

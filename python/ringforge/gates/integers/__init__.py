@@ -42,6 +42,7 @@ from ringforge.gates.integers.client import (
     decrypt,
     encrypt,
     from_bytes,
+    load,
 )
 from ringforge.gates.integers.progress import reporting
 from ringforge.gates.integers.records import to_bytes
@@ -68,6 +69,7 @@ __all__ = [
     "if_then_else",
     "int_type",
     "keygen",
+    "load",
     "maximum",
     "minimum",
     "of_bits",

@@ -6,20 +6,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from ringforge.bytes_form import File, write
 from ringforge.errors import MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.gates.bits import Bits, check_same, to_bits
 from ringforge.gates.integers.execution import evaluator_of, run
 from ringforge.gates.integers.operations import Operation
 from ringforge.gates.integers.provenance import Noise, levels, sources_of
-from ringforge.gates.integers.records import to_bytes
+from ringforge.gates.integers.records import read, to_bytes
 from ringforge.gates.integers.types import IntType, boolean, common_type, int_type
 from ringforge.gates.integers.values import EncryptedValue
 from ringforge.gates.noise import METHODS
+
+if TYPE_CHECKING:
+    from ringforge._native.fhew import GateParameters
 
 _HIDDEN = "an encrypted integer has no value here; integers.decrypt(secret_key, x) gives it to the key's holder"
 
@@ -79,11 +83,13 @@ class EncryptedArray(EncryptedValue):
         """For another process; :func:`ringforge.gates.integers.from_bytes` reads it."""
         return to_bytes(self)
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            f"{type(self).__name__} is bound to an evaluator, which is not pickled: x.to_bytes(), and "
-            "integers.from_bytes(data, evaluator) on the other side"
-        )
+    def save(self, path: File) -> int:
+        """Write what `to_bytes` gives to a file's name or to an open binary file; return the number of bytes."""
+        return write(path, [self.to_bytes()])
+
+    def __reduce__(self) -> Any:
+        # Without the evaluator: who gets them binds them to one of its own.
+        return _restored, (self.to_bytes(), self.params)
 
     def __copy__(self) -> EncryptedArray:
         return self
@@ -289,6 +295,11 @@ class EncryptedInt(EncryptedArray):
     def to_bits(self) -> Bits:
         """Its bits, the least first."""
         return self.bits
+
+
+def _restored(data: bytes, params: GateParameters) -> EncryptedArray:
+    """Return the integers of a pickle."""
+    return made(*read(data, params))
 
 
 def made(bits: Bits, dtype: IntType, noise: Noise) -> EncryptedArray:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ringforge import _native
+from ringforge.bytes_form import File, reading
 from ringforge.errors import MissingKeyError, ParameterError
 from ringforge.gates import bits as bit_arrays
 from ringforge.gates import noise as noises
 from ringforge.gates import sets
+from ringforge.gates.bit_records import MAX_BITS_FILE
 from ringforge.gates.bits import Bits, Evaluator, Keyed
 from ringforge.gates.clear import ClearKey
 from ringforge.gates.integers.arrays import EncryptedArray, made
@@ -85,6 +87,12 @@ def from_bytes(data: bytes, owner: Keyed | GateParameters) -> EncryptedArray:
         FormatError: damaged, or no encrypted integers. MismatchError: of other parameters or another key.
     """
     return made(*read(data, owner))
+
+
+def load(path: File, owner: Keyed | GateParameters) -> EncryptedArray:
+    """Read what `x.save(path)` wrote, from a file's name or an open binary file. Raises as `from_bytes`."""
+    with reading(path, MAX_BITS_FILE) as (f, _):
+        return from_bytes(f.read(MAX_BITS_FILE + 1), owner)
 
 
 class FheType(IntType):

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ringforge.errors import FormatError, ParameterError
 from ringforge.hw.core.sources import sources
+from ringforge.unique import once_each
 
 #: Bytes of one residue in DRAM.
 WORD_BYTES = 8
@@ -84,12 +85,12 @@ class MachineConfig(BaseModel):
         """
         path = Path(path)
         try:
-            return cls.model_validate(json.loads(path.read_bytes()))
+            return cls.model_validate(json.loads(path.read_bytes(), object_pairs_hook=once_each))
         except ValidationError as e:
             first = e.errors(include_url=False, include_context=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"])) or "the file"
             raise FormatError(f"{path.name} is not a machine configuration: {where}: {first['msg']}") from None
-        except (UnicodeDecodeError, json.JSONDecodeError) as e:
+        except ValueError as e:
             raise FormatError(f"{path.name} is not a machine configuration: {e}") from None
 
     @abstractmethod

@@ -1,8 +1,7 @@
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Iterable as _Iterable, Mapping as _Mapping
-from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -90,7 +89,7 @@ class Bulletin(_message.Message):
     pads: int
     sealed: bool
     digest: bytes
-    def __init__(self, number: _Optional[int] = ..., entries: _Optional[int] = ..., pads: _Optional[int] = ..., sealed: _Optional[bool] = ..., digest: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, number: _Optional[int] = ..., entries: _Optional[int] = ..., pads: _Optional[int] = ..., sealed: bool = ..., digest: _Optional[bytes] = ...) -> None: ...
 
 class RangeRequest(_message.Message):
     __slots__ = ("bulletin", "start", "stop")

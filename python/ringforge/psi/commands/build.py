@@ -19,12 +19,12 @@ from ringforge.psi import choice
 from ringforge.psi.answers import Built
 from ringforge.psi.cells import Wanted
 from ringforge.psi.commands.common import Columns, JsonLines, NoHeader, guessable, left_out, one_of, wanted
-from ringforge.psi.data import Request, choose
+from ringforge.psi.data import Request, choose, rewritten
 from ringforge.psi.normalise import canonical
 from ringforge.psi.sets import Elements, read_elements
 from ringforge.psi.store import Store
 from ringforge.psi.table import LONGEST_LABEL
-from ringforge.psi.texts import build_rows, plan_line, public
+from ringforge.psi.texts import build_rows, plan_line, public, warn
 
 
 @prints(WORK, Built)
@@ -50,7 +50,7 @@ def build(
         typer.Option(
             metavar="STEPS",
             help="How elements are written, on both sides: nfc or nfkc, lower or casefold, digits, strip; or email. "
-            "With commas between.",
+            "With commas between. text: not as the integers, dates and the like that all of them are.",
         ),
     ] = "",
     json_lines: JsonLines = False,
@@ -138,10 +138,12 @@ def build(
             labels=labels or label_column is not None or (False if mode == "direct" else None),
             json_lines=json_lines or None,
             wanted=some,
-            normalise=steps,
+            normalise=normalise,
         )
         guessable(found)
         left_out(found)
+        for doubt in [*([rewritten(found)] if found.rewritten else []), *found.doubts]:
+            warn(doubt)
         asked = Request(algorithm, mode, bits, bins, hashes, client_size, capacity, label_bytes, steps, workers)
         spec, predictions = choose(asked, found)
         about = console(stderr=True)
@@ -184,6 +186,7 @@ def _update(
         json_lines=json_lines or None,
         wanted=some,
         normalise=info.normalise,
+        forms=info.forms,
     )
     if found.columns != info.columns:
         raise ParameterError(

@@ -123,7 +123,8 @@ def explain(
         if plan.algorithm == "poly":
             console().print(properties(f"poly: {plan.bins:,} bins", _poly_rows(plan)))
         else:
-            console().print(planner.explain(plan, _entries(plan, sizes)))
+            answers = planner.parts(plan, sizes.tag_bits, sizes.label_bytes)
+            console().print(planner.explain(plan, _entries(plan, sizes), answers))
 
 
 def _of_table(info: TableInfo, algorithm: str) -> tuple[tuple[str, ...], _Sizes, Any]:
@@ -182,18 +183,18 @@ def _poly_rows(fields: Any) -> dict[str, str]:
 
 
 def _as_dict(fields: Any, s: _Sizes) -> dict[str, Any]:
-    plan = fields.native()
+    plan, poly = fields.native(), fields.algorithm == "poly"
     common = {
         "algorithm": fields.algorithm,
         "bins": plan.bins,
         "key_bytes": plan.key_bytes,
         "request_bytes": plan.request_bytes,
-        "reply_bytes": plan.reply_bytes,
+        "reply_bytes": plan.reply_bytes * (1 if poly else planner.parts(fields, s.tag_bits, s.label_bytes)),
         "query_bytes": plan.query_bytes(2),
         "insecure": fields.insecure,
         "plan": fields.model_dump(),
     }
-    if fields.algorithm == "poly":
+    if poly:
         return {**common, "false_positive_log2": plan.false_positive_log2(1)}
     counts = plan.counts()
     names = ("substitution", "external_product", "reconstruction", "row", "ntt", "intt")

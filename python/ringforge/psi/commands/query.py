@@ -31,8 +31,9 @@ from ringforge.psi.commands.common import (
     wanted,
 )
 from ringforge.psi.data import label_texts, read_for
+from ringforge.psi.forms import JOINT
 from ringforge.psi.info import Mode, TableInfo
-from ringforge.psi.normalise import JOINT, canonical
+from ringforge.psi.normalise import canonical
 from ringforge.psi.sets import CSV_SUFFIX, JSON_SUFFIXES, Elements
 from ringforge.psi.texts import one_line, printable, query_object, query_rows, shown_parts
 from ringforge.serving.options import Plaintext, Stall, Timeout, TlsCa, TokenFile, client_token

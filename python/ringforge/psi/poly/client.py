@@ -86,7 +86,7 @@ class Client(RawSecret):
         ParameterError: the plan is refused, or labels and nonce do not fit it.
     """
 
-    saved_by = "make a new one with the same elements"
+    saved_by = "it is for one run, and what it sends are bytes; make a new one with the same elements"
 
     def __init__(
         self,

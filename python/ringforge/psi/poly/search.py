@@ -23,6 +23,9 @@ from ringforge.psi.hashing import size_class
 from ringforge.psi.poly.plan import FAILURE_LOG2, HASHES, PlanFields, fullest, room
 from ringforge.psi.poly.table import shapes
 
+#: Bytes of a padded label, at most: one more than the label has.
+MAX_LABEL = 4096
+
 Objective = Literal["balanced", "bytes", "seconds"]
 
 #: Sources by the number of products in a row: sums of at most 2^depth of them, with repetitions, reach all powers up to
@@ -261,8 +264,13 @@ def suggest(
     """
     if not 1 <= server_size <= 1 << 32 or not 1 <= client_size <= 1 << 32:
         raise ParameterError(f"sets of {server_size} and {client_size} elements; each has 1 to 2^32")
-    if not 0 <= label_bytes <= 4096:
-        raise ParameterError(f"labels of {label_bytes} bytes; 0 to 4096")
+    if label_bytes < 0:
+        raise ParameterError(f"labels of {label_bytes} bytes: 0 are the least")
+    if label_bytes > MAX_LABEL:
+        raise ParameterError(
+            f"labels of {label_bytes - 1:,} bytes: {MAX_LABEL - 1:,} are the most by polynomials; take look-ups for "
+            "longer ones: algorithm ringforge (--algorithm ringforge)"
+        )
     return _suggest(server_size, client_size, label_bytes, objective)
 
 

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Ringforge authors
+"""Names that may be given once: keys of JSON objects, and NAME=VALUE on a command line."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable
+from typing import TypeVar
+
+from ringforge.errors import ParameterError
+
+T = TypeVar("T")
+
+
+class RepeatedKeyError(builtins.ValueError):
+    """An object of JSON has a key twice."""
+
+
+def once_each(pairs: Iterable[tuple[str, T]]) -> dict[str, T]:
+    """Return an object of JSON, of which each key is there once; for `json.loads(..., object_pairs_hook=once_each)`.
+
+    Raises:
+        RepeatedKeyError: a key is there twice; `json` alone takes the last one.
+    """
+    found: dict[str, T] = {}
+    for name, value in pairs:
+        if name in found:
+            raise RepeatedKeyError(f'the key "{name[:40]}" occurs twice: write each once')
+        found[name] = value
+    return found
+
+
+def named_once(pairs: Iterable[tuple[str, T]], option: str) -> dict[str, T]:
+    """Return what an option names, each name once.
+
+    Raises:
+        ParameterError: a name is repeated.
+    """
+    found: dict[str, T] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ParameterError(f'{option}: "{name[:40]}" is given twice: give each name once')
+        found[name] = value
+    return found
