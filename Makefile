@@ -23,7 +23,7 @@ CMAKE = $(VENV)/bin/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ni
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-cpp test-python test-hw test-install test-install-shared install uninstall test-long attack bench lint hw-lint format sanitize \
+.PHONY: help build demo test test-cpp test-python test-hw test-install test-install-shared install uninstall test-long attack bench bench-results lint hw-lint format sanitize \
   fuzz proto wheel sdist wheel-test clean docs
 
 help: ## list the targets
@@ -47,17 +47,11 @@ docs: build $(VENV)/.docs ## the documentation site, in build/site: open build/s
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict
 	$(PY) tools/site/check.py build/site
 
-bench: build $(VENV)/.bench ## side by side with peers; results under bench/results
-	$(VENV)/bin/ringforge bench ring --save bench/results
-	$(VENV)/bin/ringforge bench matvec --save bench/results
-	$(VENV)/bin/ringforge bench matmul --params set-a --shape all --save bench/results
-	$(VENV)/bin/ringforge bench matmul --params set-b --save bench/results
-	$(VENV)/bin/ringforge bench matmul --params set-c --save bench/results
-	$(VENV)/bin/ringforge bench gates --set gates-128 --set gates-128-f128 --save bench/results
-	$(VENV)/bin/ringforge bench gates --set paper-std128-ap --save bench/results
-	$(VENV)/bin/ringforge bench aes --save bench/results
-	$(VENV)/bin/ringforge bench psi --save bench/results
-	$(VENV)/bin/ringforge bench psi --bits 26 --bins 10 --client 9 --sizes 12,14,16,18,20,22 --save bench/results
+bench: build $(VENV)/.bench ## all benches beside peers, an hour and a half; results under bench/results
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" tools/bench_results.sh all
+
+bench-results: build $(VENV)/.bench ## the quick benches, 25 minutes on a quiet machine, and the documents made from them; STAGES="ring gates": these
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" tools/bench_results.sh $(STAGES)
 
 # ---- tools -----------------------------------------------------------------------------------------
 
@@ -99,7 +93,7 @@ $(VENV)/.notebooks: $(VENV)/.test
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.tools
-	$(PIP) "tenseal==0.3.18"
+	$(PIP) "tenseal==0.3.18" "python-flint>=0.7"
 	touch $@
 
 $(VENV)/.fuzz: $(VENV)/.tools

@@ -49,7 +49,7 @@ def figures(program: Path, command: list[str], pinned: str) -> dict[str, float]:
         out[name] = record["seconds"]
         if record.get("encode_seconds"):
             out[name + " encoding"] = record["encode_seconds"]
-        for key, value in record["extra"].items():
+        for key, value in (record["extra"] | {k: record.get(k) for k in ("wall_seconds", "cpu_seconds")}).items():
             if key.endswith("seconds") and isinstance(value, float) and value > 0:
                 out[f"{name} {key}"] = value
     return out

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -20,6 +21,20 @@ namespace ringforge {
 namespace {
 
 thread_local bool inside_loop = false;
+thread_local bool is_worker = false;  // of the pool: whoever it works for may hold what a check for signals waits for
+std::atomic<void (*)()> interruption{nullptr};
+
+void check_interruption() {
+  using Clock = std::chrono::steady_clock;
+  thread_local Clock::time_point next{};
+  const auto check = interruption.load(std::memory_order_relaxed);
+  if (check == nullptr || is_worker) return;
+  const auto now = Clock::now();
+  if (now < next) return;
+  next = now + std::chrono::milliseconds(100);
+  check();
+}
+
 std::atomic<unsigned> forks{0};  // between the first process and this one
 
 /// One parallel loop: its caller and its helpers draw indices from `next` until none is left.
@@ -40,6 +55,7 @@ struct Loop {
     inside_loop = true;
     for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
       try {
+        check_interruption();
         (*body)(i);
       } catch (...) {
         if (!failed.exchange(true)) error = std::current_exception();
@@ -95,6 +111,7 @@ class Pool {
   }
 
   void serve() {
+    is_worker = true;
     std::unique_lock lock(mutex_);
     for (;;) {
       Loop* loop = nullptr;
@@ -156,12 +173,17 @@ Pool& pool() {
 
 }  // namespace
 
+void set_interruption(void (*check)()) noexcept { interruption.store(check); }
+
 unsigned hardware_threads() noexcept { return std::max(1U, std::thread::hardware_concurrency()); }
 
 void parallel_for(unsigned threads, std::size_t count, const std::function<void(std::size_t)>& body) {
   const auto useful = static_cast<unsigned>(std::min<std::size_t>(threads, count));
   if (useful <= 1 || inside_loop) {
-    for (std::size_t i = 0; i < count; ++i) body(i);
+    for (std::size_t i = 0; i < count; ++i) {
+      check_interruption();
+      body(i);
+    }
     return;
   }
   Loop loop;

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "ringforge/error.hpp"
 #include "ringforge/oprf.hpp"
 #include "ringforge/record.hpp"
 #include "support.hpp"
@@ -49,6 +50,34 @@ int in_child(const F& f) {
   int status = 0;
   ::waitpid(child, &status, 0);
   return status;
+}
+
+std::atomic<bool> asked{false};
+
+TEST(Threads, AnInterruptionEndsTheLoopsOfItsThread) {
+  for (const unsigned threads : {1U, 3U}) {
+    asked = false;
+    set_interruption([] {
+      asked = true;
+      throw Error("stop");
+    });
+    bool ended = false;
+    // A new thread: one that was asked a moment ago is not asked again at once.
+    std::jthread([&] {
+      try {
+        parallel_for(threads, 1000, [](std::size_t) {
+          while (!asked) std::this_thread::yield();  // workers leave an index to the caller
+        });
+      } catch (const Error&) {
+        ended = true;
+      }
+    }).join();
+    EXPECT_TRUE(ended);
+  }
+  set_interruption(nullptr);
+  std::atomic<int> ran{0};
+  std::jthread([&] { parallel_for(3, 1000, [&](std::size_t) { ++ran; }); }).join();
+  EXPECT_EQ(ran, 1000);
 }
 
 TEST(Threads, ACallerDoesNotWaitForTheLoopOfAnother) {

@@ -123,5 +123,7 @@ void bind_omr_compress(nb::module_& m);
 /// After all schemes and omr_affine.
 void bind_frozen(nb::module_& m);
 void bind_stop(nb::module_& m);
+/// After everything else: it changes how the functions that are there refuse arguments.
+void bind_refusals(nb::module_& m);
 
 }  // namespace bindings

@@ -252,7 +252,7 @@ void bind_batches(nb::module_& l) {
             new (self) Relinearizer(ctx, threads);
           },
           "context"_a, "threads"_a = 1, GilReleased())
-      .def_prop_ro("level", &Relinearizer::level, "Of the key that is loaded; 0 before the first.")
+      .def_prop_ro("level", &Relinearizer::level, GilReleased(), "Of the key that is loaded; 0 before the first.")
       .def("load", nb::overload_cast<const EvalKey&>(&Relinearizer::load), "key"_a, GilReleased())
       .def(
           "relinearize",

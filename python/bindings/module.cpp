@@ -89,4 +89,5 @@ NB_MODULE(_native, m) {
   bindings::bind_frozen(m);
   bindings::bind_stop(m);
   bindings::bind_binary_slots(m);
+  bindings::bind_refusals(m);
 }

@@ -149,7 +149,7 @@ def _models() -> list[models.Sequential]:
     "matvec.onnx_import._read",
     "matvec.onnx_data._beside",
     seeds=lambda: (
-        [written("m.onnx", functools.partial(onnx_import.save_onnx, m)) for m in _models()]
+        [written("m.onnx", functools.partial(onnx_import.save_onnx, model=m)) for m in _models()]
         + [make() for make in matvec_targets.ONNX]
     ),
 )
@@ -161,7 +161,7 @@ def onnx_model(data: bytes) -> None:
     "matvec.model_files._load",
     "matvec.model_files._archive",
     seeds=lambda: [
-        written("m.npz", functools.partial(model_files.save_model, m))
+        written("m.npz", functools.partial(model_files.save_model, model=m))
         for m in (*_models(), *matvec_targets.estimators())
     ],
 )

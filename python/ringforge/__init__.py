@@ -27,7 +27,7 @@ import importlib
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from ringforge import _native, native_forms, secrecy
+from ringforge import _native, hidden, native_forms, refusals, secrecy
 from ringforge.errors import (
     Error,
     FormatError,
@@ -42,7 +42,9 @@ from ringforge.errors import (
 )
 
 secrecy.guard(_native)
+hidden.guard(_native)
 native_forms.equip()
+_native.on_refusal(refusals.explained)
 
 if TYPE_CHECKING:
     from ringforge import (

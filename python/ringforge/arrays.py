@@ -64,6 +64,41 @@ def complex_numbers(values: Any, what: str) -> npt.NDArray[np.complex128]:
     return a.astype(np.complex128)
 
 
+def whole_numbers(values: Any, what: str) -> npt.NDArray[Any]:
+    """Return an array of integers or truth values of any width, from arrays, nested lists, columns.
+
+    Integers beyond 64 bits come as an array of objects; without entries the type is uint8.
+
+    Raises:
+        ringforge.ValueError: numbers with a fraction's type, text, bytes, dates, masked or missing entries, rows of
+        unequal length.
+    """
+    refuse_masked(values, what)
+    try:
+        a = np.asarray(values)
+    except Error:
+        raise
+    except (ValueError, TypeError):
+        raise RingforgeValueError(
+            f"{what} are no array of integers: give rows of one length, of integers only"
+        ) from None
+    if not a.size:
+        return a.astype(np.uint8)
+    if a.dtype.kind == "O" and all(isinstance(v, int | np.integer) for v in a.flat):
+        narrow = min(a.flat) >= -(1 << 63) and max(a.flat) < 1 << 63
+        return a.astype(np.int64) if narrow else a
+    if a.dtype.kind not in "iub":
+        kind = _KINDS.get(a.dtype.kind, f"{a.dtype} entries")
+        remedy = ": round or scale them to integers first (numpy.rint(x).astype(int))" if a.dtype.kind == "f" else ""
+        raise RingforgeValueError(f"{what} are {kind}; integers are needed{remedy}")
+    return a
+
+
+def octets(values: Any) -> Any:
+    """Return bytes, bytearrays and memoryviews of bytes as an array of them; anything else as it is."""
+    return np.frombuffer(values, np.uint8) if isinstance(values, bytes | bytearray | memoryview) else values
+
+
 def _array(values: Any, what: str) -> npt.NDArray[Any]:
     """Values as an array of any type but objects."""
     found = frames.table_numbers(values, what)

@@ -64,10 +64,14 @@ def _numbers(values: npt.ArrayLike, limit: int, what: str) -> npt.NDArray[Any]:
     Raises:
         ringforge.ValueError: other numbers. ShapeError: another number of dimensions.
     """
+    if what == "bytes" and isinstance(values, bytes | bytearray | memoryview):
+        values = np.frombuffer(values, np.uint8)
     try:
         a = np.asarray(values)
     except ValueError as e:
         raise RingforgeValueError(f"{what} are no array of integers: {e}") from None
+    if not a.size:
+        a = a.astype(np.uint8)
     if a.dtype.kind not in "iub":
         raise RingforgeValueError(f"{what} are {a.dtype} entries; integers are needed")
     if a.ndim != 1:

@@ -37,6 +37,8 @@ from ringforge._native import (
     SecretKey,
     TestSeed,
 )
+from ringforge.arrays import complex_numbers
+from ringforge.errors import ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.params import Parameters, resolve
 from ringforge.secrecy import Secret
@@ -88,7 +90,7 @@ def _log2(x: float) -> float:
 
 def precision(exact: npt.ArrayLike, decrypted: npt.ArrayLike) -> Precision:
     """Compares decrypted values with exact ones of the same shape."""
-    a, b = np.asarray(exact), np.asarray(decrypted)
+    a, b = complex_numbers(exact, "exact values"), complex_numbers(decrypted, "decrypted values")
     if a.shape != b.shape:
         raise RingforgeValueError(f"shapes differ: {a.shape} and {b.shape}")
     error = np.abs(a - b)
@@ -159,9 +161,28 @@ class Session(Secret):
         bound: float = 1.0,
         public: bool = False,
     ) -> Ciphertext:
-        """Encrypts up to N/2 real or complex numbers of size at most `bound`, which is public."""
+        """Encrypt up to N/2 real or complex numbers.
+
+        Args:
+            values: a number or a vector (n,), n at most N/2: an array, a list, a column of a data frame. Slots beyond n
+                are 0.
+            scale: by default 2^log_scale of the parameters.
+            level: by default the highest. Fewer are faster.
+            bound: largest size of a number; public.
+            public: under the public key.
+
+        Raises:
+            ShapeError: more dimensions than one, or more numbers than slots. ringforge.ValueError: text, dates, masked
+                or missing entries, NaN, infinity.
+        """
         p = self.params
-        z = np.ascontiguousarray(np.asarray(values).reshape(-1), dtype=np.complex128)
+        z = complex_numbers(values, "values")
+        if z.ndim > 1 or z.size > p.slots:
+            raise ShapeError(
+                f"values of shape {z.shape}: a ciphertext holds one vector (n,), n up to {p.slots}: give matrices row "
+                "by row or as values.ravel(), or encrypt them with ringforge.matmul"
+            )
+        z = np.ascontiguousarray(z.reshape(-1))
         plaintext = self.context.encode(
             z, 2.0**p.log_scale if scale is None else scale, p.max_level if level is None else level, self.threads
         )

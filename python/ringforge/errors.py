@@ -34,6 +34,7 @@ __all__ = [
     "PrecisionWarning",
     "ScaleError",
     "ShapeError",
+    "SizeWarning",
     "StorageError",
     "TooManyMessagesError",
     "UnidentifiedWarning",
@@ -46,16 +47,20 @@ class PrecisionWarning(UserWarning):
     """Results may carry errors as large as they are; the message names the remedy."""
 
 
-class NamesWarning(UserWarning):
-    """Columns are taken by their position, or a line for a header or a row; the message says how to be sure."""
-
-
 class IntervalWarning(PrecisionWarning):
     """Values may leave the interval on which a polynomial stands for another function; the message names the remedy."""
 
 
+class NamesWarning(UserWarning):
+    """Columns are taken by their position, or a line for a header or a row; the message says how to be sure."""
+
+
 class UnidentifiedWarning(UserWarning):
     """A file does not say what it holds, so that nothing of it can be checked."""
+
+
+class SizeWarning(UserWarning):
+    """Something takes very much memory before it is made; the message says how much, and the remedy."""
 
 
 class UnsupportedModelError(Error):

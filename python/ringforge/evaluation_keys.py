@@ -76,7 +76,7 @@ class ProgramKeys(KeySet):
         return type(self).from_bytes, (self.to_bytes(), self.agreed)
 
     def __copy__(self) -> Self:
-        return self if self.agreed is None else self.of(self.agreed, self.stored)
+        return self if self.agreed is None else self.collected(self.agreed, self.stored)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self.__copy__()

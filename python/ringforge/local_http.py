@@ -2,9 +2,10 @@
 # Copyright 2026 The Ringforge authors
 """Parties as processes of one machine that talk over local HTTP: what the services of all systems share.
 
-Servers listen on 127.0.0.1 only and authenticate nobody: demonstrations, not deployments. They answer programs of this
-machine and no web page, take no more than what is needed, and wait for nobody for ever. Bodies go straight into files,
-which count only when what they hold was accepted; refusals arrive as the exceptions they were.
+Servers listen on 127.0.0.1 only and authenticate nobody: what is before them decides who reaches them from elsewhere.
+They answer programs of this machine and no web page, take no more than what is needed, and wait for nobody for ever.
+Bodies go straight into files, which count only when what they hold was accepted; refusals arrive as the exceptions they
+were.
 """
 
 from __future__ import annotations

@@ -8,16 +8,21 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal, TypeAlias
 
 from rich.table import Table
 
 from ringforge.files import writing
 
 _RATIOS = ("ratio", "ratio_with_encoding")
+
+Clock: TypeAlias = Literal["processor", "wall"]
+"""A clock that times are taken by: processor time is that of all threads and child processes together."""
+
+_TIMED: Final = ("clock", "wall_seconds", "cpu_seconds", "peer_wall_seconds", "peer_cpu_seconds", "machine")
 
 _RESULTS = Path("bench", "results")
 
@@ -35,7 +40,17 @@ def saved_results(folder: Path | None = None) -> Path:
 
 @dataclass(frozen=True)
 class Record:
-    """One measurement of one system, next to the same work done by a peer where there is one."""
+    """One measurement of one system, next to the same work done by a peer where there is one.
+
+    `seconds`, `encode_seconds` and `peer_seconds` are by `clock`; the other clock of both sides stands beside. Cycles
+    of a simulation have no clock, and in files of older versions it is not stated.
+
+    Attributes:
+        machine: processor, cores, date, and the load of the machine before and after; None where nothing was timed.
+
+    Raises:
+        ValueError: `seconds` or `peer_seconds` are not those of the clock.
+    """
 
     system: str
     case: str
@@ -53,6 +68,23 @@ class Record:
     peak_mib: float | None = None
     cycles: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    clock: Clock | None = None
+    wall_seconds: float | None = None
+    cpu_seconds: float | None = None
+    peer_wall_seconds: float | None = None
+    peer_cpu_seconds: float | None = None
+    machine: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.clock is None:
+            return
+        both = (
+            (self.cpu_seconds, self.peer_cpu_seconds)
+            if self.clock == "processor"
+            else (self.wall_seconds, self.peer_wall_seconds)
+        )
+        if (self.seconds, self.peer_seconds) != both:
+            raise ValueError(f"{self.case}: seconds of both sides are not those of the {self.clock} clock: {both}")
 
     @property
     def ratio(self) -> float | None:
@@ -68,9 +100,11 @@ class Record:
         return self.peer_seconds / total if total else None
 
     def to_json(self) -> str:
-        """One line with every key, ratios included; what is unknown is null."""
+        """One line with every key, ratios included; what is unknown is null. Clocks are left out if there is none."""
         values = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
         extra = values.pop("extra")
+        if self.clock is None:
+            values = {name: value for name, value in values.items() if name not in _TIMED}
         ratios = {name: getattr(self, name) for name in _RATIOS}
         return json.dumps(values | ratios | {"extra": dict(extra)}, allow_nan=False)
 
@@ -84,34 +118,51 @@ class Record:
 
 
 def table(records: Iterable[Record], title: str | None = None) -> Table:
-    """The records as a table for the terminal."""
+    """The records as a table for the terminal, without columns that no record has anything for.
+
+    Where a record states its clock, both clocks of both sides are shown, and the ratio names the one it is of.
+    """
+    rows = list(records)
     made = Table(title=title)
-    texts = ("system", "case", "params", "algorithm", "level", "device", "threads", "peer")
-    numbers = ("time", "encoding", "peer time", "ratio", "with encoding", "error", "MiB", "cycles")
-    for name in texts:
-        made.add_column(name)
-    for name in numbers:
-        made.add_column(name, justify="right")
-    for record in records:
-        peer = " ".join(part for part in (record.peer, record.peer_version) if part)
-        made.add_row(
-            record.system,
-            record.case,
-            record.params,
-            record.algorithm,
-            _text(record.level, "d"),
-            record.device,
-            str(record.threads),
-            peer or "-",
-            duration(record.seconds),
-            duration(record.encode_seconds),
-            duration(record.peer_seconds),
-            _text(record.ratio, ".2f"),
-            _text(record.ratio_with_encoding, ".2f"),
-            _text(record.max_rel_error, ".1e"),
-            _text(record.peak_mib, ".0f"),
-            _text(record.cycles, "d"),
-        )
+    texts: dict[str, Callable[[Record], str]] = {
+        "system": lambda r: r.system,
+        "case": lambda r: r.case,
+        "params": lambda r: r.params,
+        "algorithm": lambda r: r.algorithm,
+        "level": lambda r: _text(r.level, "d"),
+        "device": lambda r: r.device,
+        "threads": lambda r: str(r.threads),
+        "peer": lambda r: " ".join(part for part in (r.peer, r.peer_version) if part) or "-",
+    }
+    if any(r.clock for r in rows):
+        times: dict[str, Callable[[Record], str]] = {
+            "wall": lambda r: duration(r.wall_seconds),
+            "processor": lambda r: duration(r.cpu_seconds),
+            "encoding": lambda r: duration(r.encode_seconds),
+            "peer wall": lambda r: duration(r.peer_wall_seconds),
+            "peer processor": lambda r: duration(r.peer_cpu_seconds),
+            "ratio of": lambda r: "-" if r.ratio is None or r.clock is None else r.clock,
+        }
+    else:
+        times = {
+            "time": lambda r: duration(r.seconds),
+            "encoding": lambda r: duration(r.encode_seconds),
+            "peer time": lambda r: duration(r.peer_seconds),
+        }
+    numbers: dict[str, Callable[[Record], str]] = times | {
+        "ratio": lambda r: _text(r.ratio, ".2f"),
+        "with encoding": lambda r: _text(r.ratio_with_encoding, ".2f"),
+        "error": lambda r: _text(r.max_rel_error, ".1e"),
+        "MiB": lambda r: _text(r.peak_mib, ".0f"),
+        "cycles": lambda r: _text(r.cycles, "d"),
+    }
+    always = {"wall", "processor"}
+    cells = {name: [text(r) for r in rows] for name, text in (texts | numbers).items()}
+    shown = [name for name, column in cells.items() if name in always or set(column) - {"-"}]
+    for name in shown:
+        made.add_column(name, justify="right" if name in numbers else "left")
+    for i in range(len(rows)):
+        made.add_row(*(cells[name][i] for name in shown))
     return made
 
 

@@ -404,7 +404,7 @@ def test_inputs_that_do_not_fit(refuse: Refuse) -> None:
         for word in words:
             assert word in line, (name, line)
     np.save("objects.npy", np.array([{}], dtype=object), allow_pickle=True)
-    Path("text.csv").write_text("a,b\n")
+    Path("text.csv").write_text("a,b\nc,d\n")
     Path("ragged.csv").write_text("1,2\n3\n")
     Path("empty.csv").write_text("")
     Path("lies.npy").write_bytes(Path("short.npy").read_bytes().replace(b"(3, 7)", b"(3, 7" + b"0" * 9 + b")")[:300])
@@ -438,8 +438,8 @@ def test_models_that_do_not_fit(refuse: Refuse) -> None:
         ("--params set-b-54", ("432 bits", '--insecure "..."')),
         ("--memory 1MiB", ("1.0 MiB", "raise the limit")),
         ("--memory lots", ("lots", "4GiB")),
-        ("--batch 3", ("power of two", "3")),
-        ("--batch 99999999", ("power of two",)),
+        ("--batch 0", ("batch is 0", "1 or more")),
+        ("--batch 99999999", ("does not fit", "ask for fewer")),
         ("--algorithm magic", ("magic", "bsgs")),
         ("--backend paper", ("paper", "ckks or clear")),
         ("--input-bound nan", ("nan",)),

@@ -255,8 +255,7 @@ def test_a_header_may_be_said(write: Write) -> None:
     assert delimited.read_table(path, header=True).names == ("id", "2020")
     with pytest.raises(FormatError, match="line 1, column 1: is no number"):
         delimited.read_matrix(write("a,b\n1,2\n"), header=False)
-    with pytest.raises(FormatError, match="a header and no numbers"):
-        delimited.read_matrix(write("1,2\n"), header=True)
+    assert delimited.read_matrix(write("1,2\n"), header=True).shape == (0, 2)
     np.testing.assert_array_equal(delimited.read_matrix(write("0\n1\n"), header=False), [[0], [1]])
 
 

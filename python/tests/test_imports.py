@@ -66,7 +66,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("hw/measure.py", "def late():\n    from ringforge.lab.papers import matvec", LAYERS),
         ("cli/app.py", "import ringforge.matvec.cli", LAYERS),
         ("room.py", "", LAYERS),
-        ("lab/peers/child.py", "import ringforge.lab.bench.timing", LAB),
+        ("lab/peers/child.py", "import ringforge.lab.bench.ring", LAB),
         ("lab/papers/psi/figures.py", "import ringforge.lab.papers.matvec.figures", PAPERS),
         ("matvec/model.py", "def late():\n    import ringforge.matvec.onnx_import", CIRCLES),
         ("gates/figures.py", "import ringforge.gates.cli", CIRCLES),

@@ -14,7 +14,10 @@ ROOT = Path(__file__).parents[2]
 
 NOT_RUN = {
     ("CONTRIBUTING.md", "make build        # .venv/bin/ringforge"),
-    ("README.md", "pip install 'ringforge-he[demo]'    # the library, the command line, and the data of the demos"),
+    (
+        "README.md",
+        "make wheel                          # dist/ringforge_he-*.whl, for the Python that makes it",
+    ),
     (
         "docs/cpp.md",
         "make install     # to /usr/local; PREFIX=$HOME/ringforge: elsewhere; SHARED=1: a shared library",
@@ -31,7 +34,7 @@ NOT_RUN = {
     ("docs/scale.md", "ringforge psi serve TABLE --device 'ray:HEAD:6379?threads=4'"),
     (
         "README.md",
-        "make demo                           # builds everything, then the same demo: .venv/bin/ringforge demo matvec",
+        "make demo                           # builds everything, then a demo: .venv/bin/ringforge demo matvec",
     ),
 }
 """What no test runs: document and first line of the block. What stands here can be wrong without notice, so a new

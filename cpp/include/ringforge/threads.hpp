@@ -18,6 +18,11 @@ namespace ringforge {
 /// others, when the loop ends.
 void parallel_for(unsigned threads, std::size_t count, const std::function<void(std::size_t)>& body);
 
+/// Called now and then, every tenth of a second at most, by threads that run loops of their own, between two bodies,
+/// not by the pool's workers. What it throws ends the loop as what a body throws does. One for the process; null: none.
+/// Interactive front ends look for signals in it, so that every long computation can be ended.
+void set_interruption(void (*check)()) noexcept;
+
 /// Number of hardware threads, at least 1.
 unsigned hardware_threads() noexcept;
 

@@ -114,9 +114,9 @@ class _Bytes:
         """Raises MismatchError for a state of another scheme, ShapeError for another number of blocks."""
         if state.scheme != SCHEME:
             raise MismatchError(f"a state of {state.scheme} is none of {SCHEME}: use the engine of its scheme")
-        if len(state.ciphertexts) != BLOCK_BYTES or not 1 <= state.blocks <= self.slots:
+        if len(state.ciphertexts) != BLOCK_BYTES or not 0 <= state.blocks <= self.slots:
             raise ShapeError(
-                f"a state has {BLOCK_BYTES} ciphertexts and 1 to {self.slots:,} blocks, not "
+                f"a state has {BLOCK_BYTES} ciphertexts and up to {self.slots:,} blocks, not "
                 f"{len(state.ciphertexts)} and {state.blocks:,}"
             )
 

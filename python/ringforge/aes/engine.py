@@ -21,6 +21,7 @@ from typing import Any, Final, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ringforge.arrays import whole_numbers
 from ringforge.errors import ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 
@@ -188,13 +189,13 @@ def as_blocks(blocks: npt.ArrayLike, slots: int) -> Blocks:
     """Blocks as engines take them.
 
     Raises:
-        ShapeError: not (n, 16) with n from 1 to `slots`. ringforge.ValueError: not integers from 0 to 255.
+        ShapeError: not (n, 16) with n up to `slots`. ringforge.ValueError: not integers from 0 to 255.
     """
-    a = np.asarray(blocks)
-    if a.ndim != 2 or a.shape[1] != BLOCK_BYTES or not 1 <= a.shape[0] <= slots:
-        raise ShapeError(f"blocks of shape {a.shape}: (n, {BLOCK_BYTES}) is needed, with n from 1 to {slots:,}")
-    if a.dtype.kind not in "iu" or int(a.min()) < 0 or int(a.max()) > 255:
-        raise RingforgeValueError(f"blocks are bytes, 0 to 255; these are {a.dtype} entries, or others among them")
+    a = whole_numbers(blocks, "blocks")
+    if a.ndim != 2 or a.shape[1] != BLOCK_BYTES or a.shape[0] > slots:
+        raise ShapeError(f"blocks of shape {a.shape}: (n, {BLOCK_BYTES}) is needed, with n up to {slots:,}")
+    if a.size and (int(a.min()) < 0 or int(a.max()) > 255):
+        raise RingforgeValueError("blocks are bytes, 0 to 255; there are others among them")
     return np.ascontiguousarray(a, np.uint8)
 
 

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from ringforge._native.bfv import Context, Plaintext
-from ringforge.errors import ShapeError
+from ringforge.arrays import whole_numbers
+from ringforge.errors import ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 
 Ints = npt.NDArray[np.int64]
@@ -25,16 +26,7 @@ def integers(values: npt.ArrayLike, t: int, what: str = "values") -> Ints:
     Raises:
         ringforge.ValueError: numbers that are not integers, or outside the range: they would come back as others.
     """
-    try:
-        a = np.asarray(values)
-    except ValueError as e:
-        raise RingforgeValueError(f"{what} are no array of numbers: {e}") from None
-    if a.dtype.kind == "O" and all(isinstance(v, int) for v in a.flat):
-        pass  # integers beyond 64 bits, mostly: out of range below
-    elif a.dtype.kind not in "iub" and a.size:
-        raise RingforgeValueError(
-            f"{what} are {a.dtype} entries; BFV computes with integers modulo t: round or scale them to integers first"
-        )
+    a = whole_numbers(values, what)
     if a.size:
         least, largest = int(a.min()), int(a.max())
         if least < -(t // 2) or largest >= t:
@@ -72,6 +64,11 @@ def arranged(values: npt.ArrayLike, context: Context) -> Ints:
     )
 
 
+def _check_packing(packing: str) -> None:
+    if packing not in get_args(Packing):
+        raise ParameterError(f"there is no packing {packing!r}: choose one of {', '.join(get_args(Packing))}")
+
+
 def encode(context: Context, values: npt.ArrayLike, packing: Packing = "slots") -> Plaintext:
     """A plaintext of integers modulo t, negative ones included; what is not given is 0.
 
@@ -83,6 +80,7 @@ def encode(context: Context, values: npt.ArrayLike, packing: Packing = "slots") 
         ParameterError: slots where t has none; the message names a t that has.
         ShapeError, ringforge.ValueError: as `arranged`.
     """
+    _check_packing(packing)
     if packing == "slots":
         return context.encode(arranged(values, context))
     a = integers(values, context.params.t, "coefficients")
@@ -97,6 +95,7 @@ def decode(context: Context, plaintext: Plaintext, packing: Packing = "slots", *
     Args:
         signed: in [-t/2, t/2), so that small negative numbers come back as such; else in [0, t).
     """
+    _check_packing(packing)
     found = context.decode(plaintext) if packing == "slots" else plaintext.coefficients
     values = np.asarray(found).astype(np.int64)
     t = context.params.t

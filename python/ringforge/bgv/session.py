@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ringforge._native import GaloisKeys, PublicKey, RelinKey, TestSeed
 from ringforge._native.bgv import Ciphertext, Client, Context, Evaluator, Multiplier, Parameters
+from ringforge.arrays import octets, whole_numbers
 from ringforge.binary_slots import BinarySlots, Bytes, Elements
 from ringforge.errors import NoiseError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
@@ -26,7 +27,7 @@ Packing = Literal["elements", "bytes", "bits", "coefficients"]
 def _checked(values: npt.ArrayLike, room: int, packing: Packing) -> npt.NDArray[np.generic]:
     if packing not in get_args(Packing):
         raise ParameterError(f"there is no packing {packing!r}: choose one of {', '.join(get_args(Packing))}")
-    a = np.asarray(values)
+    a = whole_numbers(octets(values) if packing == "bytes" else values, f'values for packing "{packing}"')
     if a.ndim != 1 or a.size > room:
         raise ShapeError(f"{packing} of shape {a.shape}: (n,) is needed, with n up to {room}")
     return a
@@ -37,7 +38,8 @@ def encode(slots: BinarySlots, values: npt.ArrayLike, packing: Packing = "elemen
 
     Args:
         slots: of the ring's index.
-        values: shape (n,), n at most the slots, or N for coefficients: integers that the packing has.
+        values: shape (n,), n at most the slots, or N for coefficients: integers that the packing has; for bytes also
+            `bytes`, `bytearray` and `memoryview`.
 
     Raises:
         ShapeError: another shape, or too many. ringforge.ValueError: other values.
@@ -45,9 +47,7 @@ def encode(slots: BinarySlots, values: npt.ArrayLike, packing: Packing = "elemen
     """
     room = slots.degree if packing == "coefficients" else slots.size
     a = _checked(values, room, packing)
-    if a.size and a.dtype.kind not in "iub":
-        raise RingforgeValueError(f"{packing} are {a.dtype} entries; integers are needed")
-    a = np.pad(a if a.size else a.astype(np.uint8), (0, room - a.size))
+    a = np.pad(a, (0, room - a.size))
     if packing == "elements":
         return slots.encode(a)
     if packing == "bytes":
@@ -190,6 +190,8 @@ class Session(Secret):
         Raises:
             LevelError: operands of different limbs.
         """
+        if not (isinstance(a, Ciphertext) and isinstance(b, Ciphertext)):
+            raise TypeError(f"{type(a).__name__} and {type(b).__name__} cannot be multiplied: take two ciphertexts")
         rules, limbs = self.context.rules, a.limbs
         to = rules.fewest_limbs(rules.multiplied(a.noise, b.noise, limbs), limbs, loss)
         return self.evaluator.multiply(a, b, self.relin_key, limbs - to)

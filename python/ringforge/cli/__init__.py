@@ -21,7 +21,7 @@ import typer.main
 from typer import rich_utils
 
 from ringforge.cli import completion, output
-from ringforge.cli.app import app, check_repeated, find_command
+from ringforge.cli.app import app, check_repeated, find_command, options_of
 from ringforge.cli.console import print_error, print_warning, remedied
 from ringforge.errors import Error, NamesWarning, PrecisionWarning, UnidentifiedWarning
 from ringforge.files import first_line
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _complete(line: str) -> int:
     """Prints what may stand at a line's end, for a shell; errors are of no use there."""
-    with contextlib.suppress(Error, OSError, KeyboardInterrupt):
+    with output.replacing(), contextlib.suppress(Error, OSError, KeyboardInterrupt):
         for word in completion.answer(typer.main.get_command(app), line):
             print(word)
     return 0 if _flushed() else 1
@@ -114,17 +114,20 @@ def _run(words: list[str]) -> int:
         where = f"{os.fsdecode(e.filename)}: " if isinstance(e.filename, str | bytes) else ""
         failure = (type(e).__name__, f"{where}{e.strerror or first_line(e)}", 1)
     except MemoryError:
-        failure = ("MemoryError", "out of memory: `plan --memory` limits what a program may take", 1)
+        failure = ("MemoryError", "out of memory: close other programs, or take less at a time", 1)
     except Exception as e:
         # A fault of ours: the traceback is for who mends it, and no JSON.
         if not as_json:
             raise
         failure = ("InternalError", f"{type(e).__name__}: {first_line(e)}", 1)
     kind, message, code = failure
+    options: frozenset[str] = frozenset()
+    with contextlib.suppress(Exception):  # the failure is told whatever the command is
+        options = options_of(words)
     if as_json:
         internal = "run the command without --json and report what it prints"
-        _fail(found, kind, remedied(message), code, internal if kind == "InternalError" else None)
-    print_error(message)
+        _fail(found, kind, remedied(message, options), code, internal if kind == "InternalError" else None)
+    print_error(message, options)
     return code
 
 

@@ -190,6 +190,14 @@ def find_command(words: Sequence[str]) -> tuple[Any, str]:
     return (None if command is None or hasattr(command, "get_command") else command.callback), " ".join(path)
 
 
+def options_of(words: Sequence[str]) -> frozenset[str]:
+    """The options of the command that words of a command line name; empty where there is none."""
+    command, *_ = _found(words)
+    return (
+        frozenset() if command is None else frozenset(o for p in command.params for o in (*p.opts, *p.secondary_opts))
+    )
+
+
 def _found(words: Sequence[str]) -> tuple[Any, list[str], list[str]]:
     """The command or group that words name, or None; its own words; and those after it."""
     command: Any = typer.main.get_command(app)

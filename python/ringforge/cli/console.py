@@ -11,7 +11,7 @@ import re
 import sys
 import time
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from rich.console import Console, Group
@@ -142,13 +142,16 @@ def console(stderr: bool = False, width: int = MIN_WIDTH) -> Console:
     )
 
 
-#: The library's errors name remedies in Python; here they are options.
+#: The library's errors name remedies in Python; of commands that have these options they are options.
 _OPTIONS = {
     'accept_insecure="..."': '--accept-insecure "..."',
     ' insecure="..."': ' --insecure "..."',
     "params=None suggests some": "--params auto suggests some",
     'take keys="few"': "take --keys few",
     "give the number that was encrypted, count=...": "give the number that was encrypted, --count",
+}
+#: What no command has an option for.
+_IN_PYTHON = {
     "or say how large entries really get: A.matmul(B, bound=...)": "or plan in Python, where A.matmul(B, bound=...) "
     "says how large entries really get",
 }
@@ -160,17 +163,24 @@ def print_warning(message: Warning | str, *_: object, **__: object) -> None:
     console(stderr=True).print(f"[bold yellow]warning:[/] {escape(line)}", soft_wrap=True)
 
 
-def remedied(message: str) -> str:
-    """An error's message as one line that names options."""
+def remedied(message: str, options: Collection[str] = ()) -> str:
+    """An error's message as one line whose remedies are those of a command.
+
+    Args:
+        options: what the command has; a remedy that is none of them stays Python's, and says so.
+    """
     line = visible(" ".join(message.split()), lines=False)
     for python, option in _OPTIONS.items():
-        line = line.replace(python, option)
+        name = next(word for word in option.split() if word.startswith("--"))
+        line = line.replace(python, option if name in options else f"{python} in Python")
+    for python, other in _IN_PYTHON.items():
+        line = line.replace(python, other)
     return line
 
 
-def print_error(message: str) -> None:
-    """One line on standard error."""
-    console(stderr=True).print(f"[bold red]error:[/] {escape(remedied(message))}", soft_wrap=True)
+def print_error(message: str, options: Collection[str] = ()) -> None:
+    """One line on standard error; `options` as of `remedied`."""
+    console(stderr=True).print(f"[bold red]error:[/] {escape(remedied(message, options))}", soft_wrap=True)
 
 
 def say(message: str) -> None:

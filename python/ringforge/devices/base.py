@@ -249,9 +249,11 @@ class Handle:
     device: str
     kernel: Any
     implementation: Implementation
-    #: Seconds that `prepare` took (encoding of operands).
+    #: Wall seconds that `prepare` took (encoding of operands).
     prepare_seconds: float
     state: Any
+    #: Processor seconds of the same, of all threads of this process.
+    prepare_cpu_seconds: float = 0.0
 
     @property
     def storage(self) -> int:
@@ -345,9 +347,10 @@ class Device:
             MismatchError: as the kernel's preconditions demand.
         """
         found = self._checked(kernel)
-        start = time.perf_counter()
+        wall, cpu = time.perf_counter(), time.process_time()
         state = found.prepare(Preparation(self, kernel, keys, operands, threads, progress))
-        return Handle(self.name, kernel, found, time.perf_counter() - start, state)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        return Handle(self.name, kernel, found, wall, state, cpu)
 
     def run(
         self, handle: Handle, inputs: Sequence[Any], *, threads: int = 1, progress: Progress | None = None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ringforge.arrays import refuse_masked, whole_numbers
 from ringforge.bytes_form import Bytes, File, Remade, content, reading, write
 from ringforge.devices import Device, KeySet, Progress, open_device
 from ringforge.errors import FormatError, MismatchError, ParameterError, ShapeError
@@ -22,6 +23,8 @@ from ringforge.gates.bit_records import MAX_BITS_FILE, Words, key_text, pack, un
 from ringforge.gates.clear import ClearKey
 from ringforge.gates.kernels import GateLevelKernel
 from ringforge.gates.kinds import GateKind
+from ringforge.hidden import Hidden
+from ringforge.refusals import whole
 
 if TYPE_CHECKING:
     from ringforge._native.fhew import EvaluationKey, GateParameters, SecretKey
@@ -53,7 +56,7 @@ class Boundable(Keyed, Protocol):
         """The same with this evaluator."""
 
 
-class Bits:
+class Bits(Hidden):
     """An array of encrypted bits: LWE ciphertexts of one key, of any shape.
 
     Indexing, iteration and `reshape` work as with numpy, and share memory with the original. The operators
@@ -72,6 +75,7 @@ class Bits:
 
     __slots__ = ("_evaluator", "key_id", "params", "words")
     __hash__ = None  # type: ignore[assignment]
+    revealed_by = "gates.decrypt(secret_key, bits) gives it to the key's holder"
 
     def __init__(
         self, words: Words, params: GateParameters, evaluator: Evaluator | None = None, *, key_id: int = 0
@@ -198,13 +202,11 @@ class Bits:
                 return bits._evaluator.gate(kind, self, *others)
         raise ParameterError("these bits are bound to no evaluator: evaluator.bind(bits), or call its methods")
 
-    def __bool__(self) -> NoReturn:
-        raise TypeError(_HIDDEN)
-
-    __int__ = __index__ = __float__ = __bool__
-
     def __eq__(self, other: object) -> NoReturn:
         raise TypeError(_HIDDEN + "; evaluator.xnor compares encrypted bits")
+
+    def __ne__(self, other: object) -> NoReturn:
+        self.__eq__(other)
 
     def __repr__(self) -> str:
         return f"Bits(shape={self.shape}, {self.params.name}, encrypted)"
@@ -274,12 +276,17 @@ def encrypt(secret: SecretKey | ClearKey, bits: npt.ArrayLike) -> Bits:
     Raises:
         ringforge.ValueError: something else is in it.
     """
-    clear = np.asarray(bits)
-    if clear.dtype.kind not in "biu" or not np.isin(clear, (0, 1)).all():
-        raise RingforgeValueError("bits to encrypt are 0 and 1; gates.to_bits makes bits of numbers")
+    clear = _zeros_and_ones(bits, "bits to encrypt")
     flat = np.ascontiguousarray(clear, dtype=np.uint8).reshape(-1)
     words = secret.encrypt(flat).reshape(*clear.shape, secret.params.n + 1)
     return Bits(words, secret.params, key_id=secret.key_id)
+
+
+def _zeros_and_ones(bits: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    clear = whole_numbers(bits, what)
+    if not np.isin(clear, (0, 1)).all():
+        raise RingforgeValueError(f"{what} are 0 and 1; gates.to_bits makes bits of numbers")
+    return clear
 
 
 def decrypt(secret: SecretKey | ClearKey, bits: Bits) -> ClearBits:
@@ -303,8 +310,8 @@ def to_bits(values: int | Iterable[Any], width: int) -> ClearBits:
     Raises:
         ringforge.ValueError: a number does not fit. ParameterError: the width is no width.
     """
-    if width < 1:
-        raise ParameterError(f"width {width} is below 1")
+    width = whole(width, "the width", 1)
+    refuse_masked(values, "numbers")
     numbers = np.asarray(values, dtype=object)
     out = np.empty((numbers.size, width), dtype=np.uint8)
     for row, number in zip(out, numbers.reshape(-1), strict=True):
@@ -360,8 +367,7 @@ class Evaluator(Remade):
     remade_by = "make another one with the key, which is: Evaluator(key)"
 
     def __init__(self, key: EvaluationKey | ClearKey, threads: int = 1, *, device: str | Device = "cpu") -> None:
-        if threads < 1:
-            raise ParameterError(f"threads = {threads}: take at least 1")
+        threads = whole(threads, "threads", 1)
         self.key = key
         self.device = open_device(device) if isinstance(device, str) else device
         self._handle = self.device.prepare(GateLevelKernel(key.params, key.method), KeySet(own=(key,)), threads=threads)
@@ -456,9 +462,7 @@ class Evaluator(Remade):
 
     def constant(self, bits: npt.ArrayLike) -> Bits:
         """Known bits as ciphertexts without noise or secret, to compute with; anybody can read them."""
-        clear = np.asarray(bits)
-        if clear.dtype.kind not in "biu" or not np.isin(clear, (0, 1)).all():
-            raise RingforgeValueError("constant bits are 0 and 1; gates.to_bits makes bits of numbers")
+        clear = _zeros_and_ones(bits, "constant bits")
         wires = np.zeros((clear.size, self.params.n + 1), dtype=np.uint32)
         kinds = np.where(clear.reshape(-1) > 0, GateKind.ONE, GateKind.ZERO).astype(np.uint8)
         made = self.device.download(

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ringforge._native import TestSeed
 from ringforge._native.ltv import Ciphertext, Client, Context, EvalKey, Evaluator, Parameters
+from ringforge.arrays import whole_numbers
 from ringforge.errors import NoiseError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.ltv.clear import Bits
@@ -22,11 +23,11 @@ def as_bits(values: npt.ArrayLike, degree: int) -> Bits:
     Raises:
         ShapeError: another shape, or too many. ringforge.ValueError: other values.
     """
-    a = np.asarray(values)
+    a = whole_numbers(values, "the bits of a message")
     if a.ndim != 1 or a.size > degree:
         raise ShapeError(f"bits of shape {a.shape}: (n,) is needed, with n up to {degree}")
-    if a.dtype.kind not in "iub" or (a.size and (int(a.min()) < 0 or int(a.max()) > 1)):
-        raise RingforgeValueError(f"a message is bits, 0 or 1; these are {a.dtype} entries, or others among them")
+    if a.size and (int(a.min()) < 0 or int(a.max()) > 1):
+        raise RingforgeValueError("a message is bits, 0 or 1; there are others among them")
     return np.ascontiguousarray(a, np.uint8)
 
 

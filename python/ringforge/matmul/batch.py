@@ -45,8 +45,10 @@ from ringforge.arrays import complex_numbers
 from ringforge.devices import Device, Handle, KeySet, Progress, Report, open_device
 from ringforge.errors import ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
+from ringforge.hidden import HiddenWhole
 from ringforge.matmul.batch_kernels import Lines, lines_of, native_lines
 from ringforge.matmul.batch_shards import BatchKernel
+from ringforge.refusals import whole
 
 __all__ = ["BatchKeys", "BatchProduct", "EncryptedMatrices", "Lines"]
 
@@ -71,9 +73,11 @@ class BatchKeys:
         return int(self.galois.bytes) + int(self.relin.bytes)
 
 
-@dataclass(frozen=True)
-class EncryptedMatrices:
+@dataclass(frozen=True, eq=False)
+class EncryptedMatrices(HiddenWhole):
     """`count` encrypted matrices of rows x cols, padded with zeros to d x d and to a full batch."""
+
+    revealed_by = "BatchProduct.decrypt gives the matrices to whoever has the key"
 
     batch: MatrixBatch
     count: int
@@ -130,7 +134,7 @@ class BatchProduct:
     def __init__(self, context: Context, dim: int, *, threads: int = 1) -> None:
         self.context = context
         self.threads = threads
-        if dim < 0:
+        if whole(dim, "d, the size of matrices,", -(1 << 63)) < 0:
             raise ShapeError(f"matrices must be d x d with d a power of two, not d = {dim}")
         self._native = _native.BatchMatmul(context, dim)
         # The last kernel prepared with some keys: as long as they live, they stay where its device has put them.
@@ -187,7 +191,7 @@ class BatchProduct:
         z = complex_numbers(matrices, "entries of matrices")
         if z.ndim == 2:
             z = z[None]
-        if z.ndim != 3 or z.size == 0:
+        if z.ndim != 3:
             raise ShapeError(f"expected an array (count, rows, cols), not of shape {z.shape}")
         count, rows, cols = z.shape
         if count > self.capacity:
@@ -199,8 +203,8 @@ class BatchProduct:
             raise ShapeError(f"{rows} x {cols} matrices do not fit {self.dim} x {self.dim}: use a larger dim")
         if not np.all(np.isfinite(z)):
             raise RingforgeValueError("an entry is not a finite number")
-        padded = np.zeros((count, self.dim, self.dim), dtype=np.complex128)
-        padded[:, :rows, :cols] = z
+        padded = np.zeros((max(count, 1), self.dim, self.dim), dtype=np.complex128)
+        padded[:count, :rows, :cols] = z
         p = self.context.params
         batch = self._native.encrypt(
             client,

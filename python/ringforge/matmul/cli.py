@@ -589,8 +589,9 @@ def serve(
 ) -> None:
     """Server: waits on 127.0.0.1 for keys and inputs, and computes when asked. Ctrl-C ends it.
 
-    It authenticates nobody: for trying out, not for deployment. Prints its port as JSON. All ciphertexts stay in
-    memory: where they are too many, `multiply --scratch` computes from files.
+    It authenticates nobody, so whoever reaches its port can send and fetch: for people on other machines put a tunnel
+    before it that lets the right ones in (docs/operators.md). Prints its port as JSON. All ciphertexts stay in memory:
+    where they are too many, `multiply --scratch` computes from files.
 
     Example: `ringforge matmul serve --program program.json --folder server --port 8750`
     """

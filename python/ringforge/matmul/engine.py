@@ -155,7 +155,7 @@ class Product:
         self._base_bound = {side: stages[1] for side, stages in self._stages.items()}
         self._handles: dict[Any, Handle] = {}
         self._keys: KeySet | None = None
-        self.prepare_seconds = 0.0
+        self.prepare_seconds = self.prepare_cpu_seconds = 0.0
 
     # ---- construction ----------------------------------------------------------------------------
 
@@ -329,9 +329,13 @@ class Product:
                     progress((i + done) / len(kernels))
 
             self._handles[kernel] = self.device.prepare(kernel, keys, threads=self.threads, progress=part)
-            self.prepare_seconds += self._handles[kernel].prepare_seconds
+            self._prepared_in(self._handles[kernel].prepare_seconds, self._handles[kernel].prepare_cpu_seconds)
         if progress:
             progress(1.0)
+
+    def _prepared_in(self, wall: float, cpu: float) -> None:
+        self.prepare_seconds += wall
+        self.prepare_cpu_seconds += cpu
 
     @property
     def prepared(self) -> bool:
@@ -520,9 +524,9 @@ class Product:
 
         def shifted(side: str, bases: Sequence[Any], shift: Shift, scale: float) -> Any:
             sums = None
-            start = time.perf_counter()
+            wall, cpu = time.perf_counter(), time.process_time()
             kernels = self._shift_kernels(side, shift, scale)
-            self.prepare_seconds += time.perf_counter() - start
+            self._prepared_in(time.perf_counter() - wall, time.process_time() - cpu)
             for kernel in kernels:
                 if not isinstance(kernel, HltKernel):
                     return operations.rotate(operations.drop(bases[shift[0].base], self.product_level), kernel)
@@ -535,9 +539,9 @@ class Product:
         for group in plan.groups:
             part = None
             for k in group.pairs:
-                start = time.perf_counter()
+                wall, cpu = time.perf_counter(), time.process_time()
                 first, second = plan.pair(k)
-                self.prepare_seconds += time.perf_counter() - start
+                self._prepared_in(time.perf_counter() - wall, time.process_time() - cpu)
                 c = operations.multiply(
                     shifted("left", left, first, scales[0]), shifted("right", right, second, scales[1])
                 )
@@ -591,7 +595,7 @@ class _Ciphertexts(Operations):
         if handle is None:
             # A shift of a plan that is not lazy: encoded for this use.
             handle = p.device.prepare(kernel, self.keys, threads=p.threads)
-            p.prepare_seconds += handle.prepare_seconds
+            p._prepared_in(handle.prepare_seconds, handle.prepare_cpu_seconds)
         return self._run(handle, [x])
 
     def replicate(self, x: Any, steps: tuple[int, ...]) -> Any:

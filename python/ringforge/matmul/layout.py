@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringforge.errors import ShapeError
+from ringforge.refusals import whole
 
 Matrix = npt.NDArray[Any]
 
@@ -85,7 +86,7 @@ def even_tile(rows: int, cols: int, slots: int, tile: tuple[int, int] | None = N
         ShapeError: `tile` does not fit into a ciphertext.
     """
     if tile is not None:
-        r, c = tile
+        r, c = (whole(x, "a side of a tile", -(1 << 63)) for x in tile)
         if min(r, c) < 1 or r * c > slots:
             raise ShapeError(f"a tile of {r} x {c} does not fit: each side is at least 1, the product at most {slots}")
         return even(rows, r), even(cols, c)

@@ -207,6 +207,15 @@ class Machine(ABC):
             "this matrix stands for one in a program, and holds no ciphertexts: the program has to_bytes and save"
         )
 
+    def without_entries(self, function: Callable[..., Any], *operands: Any) -> Any:  # noqa: ARG002
+        """Return the result of a numpy function where an operand, or the result, has no entries.
+
+        Raises:
+            ShapeError: the machine computes with ciphertexts, of which there would be none.
+        """
+        shapes = " and ".join(str(x.shape) for x in operands)
+        raise ShapeError(f"without entries there is nothing to compute: the operands have shapes {shapes}")
+
     # ---- decisions ----
 
     def multiple(self, tile: Tile, factor: float, *, whole: bool) -> Tile:

@@ -19,74 +19,30 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from ringforge.arrays import real_numbers
 from ringforge.bytes_form import File, saved
 from ringforge.errors import MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matmul.entrywise import broadcast, count_of, entrywise, entrywise_plain, plain_blocks, together, total
 from ringforge.matmul.layout import Layout, even
 from ringforge.matmul.machine import MIXED, Array, Grid, Machine, Tile
+from ringforge.matmul.operands import (
+    NotAnArray,
+    check_entrywise,
+    finite,
+    is_number,
+    is_plain,
+    leave_operators,
+)
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.matmul.steps import Step, explain_steps
+from ringforge.refusals import positive
 from ringforge.shown import ShownGroup
 
 Indices = npt.NDArray[np.int64]
 
 #: Whole numbers up to this size multiply without a level.
 MAX_WHOLE = 1 << 10
-
-
-class NotAnArray:
-    """What numpy is to do with matrices that are none of its own: leave operators to them, and refuse the rest.
-
-    Without this, numpy would make arrays of objects of them.
-    """
-
-    #: numpy leaves operators to us.
-    __array_ufunc__ = None
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        known = _NUMPY.get(function)
-        if known is None:
-            raise ParameterError(
-                f"numpy.{function.__name__} does not work on encrypted matrices: they have @, +, -, *, / by plain "
-                "numbers, .T, [...], sum and mean; numpy.dot, sum, mean, transpose, shape, ndim and size do"
-            )
-        return known(*args, **kwargs)
-
-    def __array__(self, *_: Any, **__: Any) -> npt.NDArray[Any]:
-        raise ParameterError("an encrypted matrix is no array: decrypt() gives one to whoever has the key")
-
-
-def _dot(a: Any, b: Any, out: Any = None) -> Any:
-    if out is not None:
-        raise ParameterError("numpy.dot of encrypted matrices makes a new one: leave out= away")
-    return a * b if () in (np.shape(a), np.shape(b)) else a @ b
-
-
-def _transpose(a: Any, axes: Any = None) -> Any:
-    if axes is not None and tuple(int(x) % a.ndim for x in axes) != tuple(range(a.ndim))[::-1]:
-        raise ShapeError(f"axes {axes} do not transpose a matrix: leave them away")
-    return a.T
-
-
-def _sum(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    return a.sum(axis, keepdims=keepdims)
-
-
-def _mean(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    return a.mean(axis, keepdims=keepdims)
-
-
-#: What numpy's functions do with encrypted matrices; any other is refused.
-_NUMPY: dict[Any, Callable[..., Any]] = {
-    np.dot: _dot,
-    np.sum: _sum,
-    np.mean: _mean,
-    np.transpose: _transpose,
-    np.shape: lambda a: a.shape,
-    np.ndim: lambda a: len(a.shape),
-    np.size: lambda a: math.prod(a.shape),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +54,9 @@ class PlainMatrix(NotAnArray):
         step: what stands for it in programs.
     """
 
+    state = "stands for numbers that a program is given when it runs"
+    revealed_by = "programs do the same whatever the numbers are"
+
     values: Array
     step: Step
 
@@ -108,15 +67,12 @@ class PlainMatrix(NotAnArray):
         Raises:
             ShapeError, ringforge.ValueError: no number, vector or matrix of finite real numbers.
         """
-        a = np.asarray(values)
-        if a.dtype.kind not in "fiub":
-            raise RingforgeValueError(f"a plain operand holds {a.dtype} entries; real numbers are needed")
-        if a.ndim > 2 or a.size == 0:
+        a = real_numbers(values, "entries of a plain operand")
+        if a.ndim > 2:
             raise ShapeError(f"a plain operand has shape {a.shape}; (), (n,) or (m, n) is needed")
-        a = a.astype(np.float64)
         if not np.isfinite(a).all():
             raise RingforgeValueError("a plain operand holds NaN or infinity")
-        return cls(a, Step("constant", arguments={"values": a}, shape=a.shape, bound=float(np.abs(a).max())))
+        return cls(a, Step("constant", arguments={"values": a}, shape=a.shape, bound=float(np.abs(a).max(initial=0.0))))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -130,13 +86,18 @@ class EncryptedMatrix(NotAnArray):
     Made by those who encrypt (:mod:`ringforge.matmul.roles`). Operators are those of numpy: `A @ B`, `A * B`, `A + B`,
     `A - B` with encrypted or plain operands on either side, and numpy's broadcasting; `-A`, `A / 4`, `A.T`,
     `A[2:5, ::2]`, `A.sum(axis)`, `A.mean(axis)`. Each takes levels, as `explain()` says; operands at different levels
-    are brought to the lower one.
+    are brought to the lower one. Plain operands are whatever holds real numbers: arrays, lists, data frames, columns,
+    sparse matrices. Iteration gives rows, or the numbers of a vector; each is a block of its own, as `A[i]`.
+    Comparisons, truth values and conversions to numbers or arrays are refused: nobody here knows the entries.
     """
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __init__(
         self, machine: Machine, tiles: Grid | EncryptedMatrix, rows: int, cols: int, ndim: int, step: Step
     ) -> None:
         self.machine = machine
+        leave_operators()
         self.rows, self.cols, self.ndim = rows, cols, ndim
         #: How it came to be.
         self.step = step
@@ -155,7 +116,7 @@ class EncryptedMatrix(NotAnArray):
         first = tiles[0][0].layout
         step.shape, step.grid, step.tile = self.shape, (len(tiles), len(tiles[0])), (first.rows, first.cols)
         step.level, step.bound = self.level, self.bound
-        step.error = max(t.value.error_bound for t in self)
+        step.error = max(t.value.error_bound for t in self.every_tile())
 
     @property
     def tiles(self) -> Grid:
@@ -166,9 +127,24 @@ class EncryptedMatrix(NotAnArray):
             self._settle([[of.transposed_tile(row[j]) for row in of.tiles] for j in range(len(of.tiles[0]))])
         return self._tiles
 
-    def __iter__(self) -> Iterator[Tile]:
-        """All tiles, row by row."""
+    def every_tile(self) -> Iterator[Tile]:
+        """Return the ciphertexts one after the other, row by row."""
         return (t for row in self.tiles for t in row)
+
+    def __len__(self) -> int:
+        if self.ndim == 0:
+            raise TypeError("an encrypted number has no length")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[EncryptedMatrix]:
+        """Return the rows one after the other, or the numbers of a vector."""
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, _: object) -> NoReturn:
+        raise TypeError(f"nobody here knows whether an encrypted matrix holds a number: {self.revealed_by}")
+
+    def __pos__(self) -> EncryptedMatrix:
+        return self
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -184,12 +160,12 @@ class EncryptedMatrix(NotAnArray):
     @property
     def level(self) -> int:
         """Multiplications in a row that are left: the lowest level of the ciphertexts."""
-        return int(min(t.value.level for t in self))
+        return int(min(t.value.level for t in self.every_tile()))
 
     @property
     def bound(self) -> float:
         """Largest |entry| that is possible by what was declared; public."""
-        return float(max(t.value.bound for t in self))
+        return float(max(t.value.bound for t in self.every_tile()))
 
     @property
     def error_bound(self) -> float:
@@ -237,7 +213,7 @@ class EncryptedMatrix(NotAnArray):
 
     def assemble(self, slots_of: Callable[[Any], Array]) -> Any:
         """The matrix made of the decrypted slots of its ciphertexts."""
-        values = [t.value for t in self]
+        values = [t.value for t in self.every_tile()]
         return self.assemble_numbered(lambda i: slots_of(values[i]))
 
     def assemble_numbered(self, slots_of: Callable[[int], Array]) -> Any:
@@ -250,26 +226,29 @@ class EncryptedMatrix(NotAnArray):
     def forget(self) -> None:
         """Frees what is kept for further products with this matrix."""
         self._recut_to.clear()
-        for t in self:
+        for t in self.every_tile():
             self.machine.forget_tile(t)
 
     # ---- products ----
 
     def __matmul__(self, other: Any) -> EncryptedMatrix:
-        return self.matmul(other) if isinstance(other, _OPERANDS) else NotImplemented
+        if not _is_operand(other):
+            return NotImplemented
+        return self.matmul(other)
 
     def __rmatmul__(self, other: Any) -> EncryptedMatrix:
-        if not isinstance(other, _OPERANDS):
+        if not _is_operand(other):
             return NotImplemented
-        return self._times_plain(_plain(other), left=True)
+        other = self._operand(other)
+        if 0 in other.shape:
+            return self._without_entries(np.matmul, other, self)
+        return self._times_plain(other, left=True)
 
-    def matmul(
-        self, other: EncryptedMatrix | PlainMatrix | npt.NDArray[Any], *, bound: float | None = None
-    ) -> EncryptedMatrix:
+    def matmul(self, other: Any, *, bound: float | None = None) -> EncryptedMatrix:
         """self @ other.
 
         Args:
-            other: encrypted or plain.
+            other: encrypted or plain numbers.
             bound: a promise that no entry of an encrypted product exceeds it; by default inner size times both
                 bounds. Entries above it make the result wrong, once they exceed what the level can hold.
 
@@ -277,16 +256,17 @@ class EncryptedMatrix(NotAnArray):
             ShapeError: inner sizes differ. LevelError: too few levels; the message has the number needed.
             MismatchError: the operands belong to different keys or parameters.
         """
+        other = self._operand(other)
+        if 0 in other.shape:
+            return self._without_entries(np.matmul, self, other)
         if not isinstance(other, EncryptedMatrix):
-            return self._times_plain(_plain(other), left=False)
-        self._same_machine(other)
+            return self._times_plain(other, left=False)
         if 0 in (self.ndim, other.ndim):
             raise ShapeError("a number has no matrix products: multiply by plain numbers with *")
         a, b = (self.as_row() if self.ndim == 1 else self), other
         if a.cols != b.rows:
             raise _unchained(self.shape, other.shape)
-        if bound is not None and not (bound > 0 and math.isfinite(bound)):
-            raise ParameterError(f"bound must be positive and finite, not {bound}")
+        bound = None if bound is None else positive(bound, "bound")
         arguments = {} if bound is None else {"bound": bound}
         if (a.source is not None and b.cols == 1) or (b.source is not None and a.rows == 1):
             # X.T @ r is the transpose of r @ X: nothing of X moves.
@@ -331,7 +311,8 @@ class EncryptedMatrix(NotAnArray):
             raise _unchained(*((other.shape, self.shape) if left else (self.shape, other.shape)))
         made = [_plain_products(self.machine, row, values, left) for row in tiles]
         operands = (other.step, self.step) if left else (self.step, other.step)
-        several = f" for each of {len(list(self))} tiles" if len(list(self)) > 1 else ""
+        count = len(self.tiles) * len(self.tiles[0])
+        several = f" for each of {count} tiles" if count > 1 else ""
         step = Step("product", operands, detail="plain matrix, one linear transform" + several)
         sides = self.ndim == 2, other.values.ndim == 2
         if left:
@@ -341,20 +322,22 @@ class EncryptedMatrix(NotAnArray):
     # ---- sums and multiples ----
 
     def __add__(self, other: Any) -> EncryptedMatrix:
-        return self._sum(other, 1) if isinstance(other, _OPERANDS_AND_NUMBERS) else NotImplemented
+        return self._sum(other, 1) if _is_operand(other) else NotImplemented
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> EncryptedMatrix:
-        return self._sum(other, -1) if isinstance(other, _OPERANDS_AND_NUMBERS) else NotImplemented
+        return self._sum(other, -1) if _is_operand(other) else NotImplemented
 
     def __rsub__(self, other: Any) -> EncryptedMatrix:
-        return (-self)._sum(other, 1) if isinstance(other, _OPERANDS_AND_NUMBERS) else NotImplemented
+        return (-self)._sum(other, 1) if _is_operand(other) else NotImplemented
 
     def _sum(self, other: Any, sign: int) -> EncryptedMatrix:
+        other = self._operand(other)
+        if 0 in other.shape:
+            return self._without_entries(np.add, self, other)
         if not isinstance(other, EncryptedMatrix):
-            return self._plain_sum(_plain(other), sign)
-        self._same_machine(other)
+            return self._plain_sum(other, sign)
         shape = broadcast(self.shape, other.shape)
         a, b = together(self, shape, "a sum"), together(other, shape, "a sum")
         b = b.recut(a.tile_shape)
@@ -394,19 +377,18 @@ class EncryptedMatrix(NotAnArray):
         return EncryptedMatrix(self.machine, tiles, self.rows, self.cols, self.ndim, Step("negative", (self.step,)))
 
     def __mul__(self, factor: Any) -> EncryptedMatrix:
-        if isinstance(factor, _OPERANDS):
-            made: EncryptedMatrix
-            if isinstance(factor, EncryptedMatrix):
-                self._same_machine(factor)
-                made = entrywise(self, factor)
-            else:
-                made = entrywise_plain(self, _plain(factor))
+        if not is_number(factor):
+            if not _is_operand(factor):
+                return NotImplemented
+            check_entrywise(factor)
+            factor = self._operand(factor)
+            if 0 in factor.shape:
+                return self._without_entries(np.multiply, self, factor)
+            made: EncryptedMatrix = (entrywise if isinstance(factor, EncryptedMatrix) else entrywise_plain)(
+                self, factor
+            )
             return made
-        if not isinstance(factor, numbers.Real):
-            return NotImplemented
-        f = float(factor)
-        if not math.isfinite(f):
-            raise RingforgeValueError("a matrix can be multiplied by finite numbers only")
+        f = finite(factor, "a matrix")
         whole = f.is_integer() and abs(f) <= MAX_WHOLE
         tiles = [[self.machine.multiple(t, f, whole=whole) for t in row] for row in self.tiles]
         detail = "whole number: no level" if whole else ""
@@ -423,16 +405,16 @@ class EncryptedMatrix(NotAnArray):
                 "nothing can be divided by a plain input, which is not known when it is planned: give its reciprocals "
                 "as the input, and multiply"
             )
-        if isinstance(divisor, np.ndarray):
+        if not is_number(divisor):
+            if not is_plain(divisor):
+                return NotImplemented
             values = PlainMatrix.constant(divisor).values
             if not values.all():
                 raise RingforgeValueError("a matrix cannot be divided by 0: an entry of the divisor is")
             return self * (1 / values)
-        if not isinstance(divisor, numbers.Real):
-            return NotImplemented
         if divisor == 0:
             raise RingforgeValueError("a matrix cannot be divided by 0")
-        return self * (1 / float(divisor))
+        return self * (1 / finite(divisor, "a matrix"))
 
     def __rtruediv__(self, other: Any) -> EncryptedMatrix:
         raise ParameterError(_NO_DIVISION)
@@ -440,7 +422,7 @@ class EncryptedMatrix(NotAnArray):
     @property
     def clean(self) -> bool:
         """The ciphertexts hold nothing but the entries, copies of them, and zeros."""
-        return all(t.outside != MIXED for t in self)
+        return all(t.outside != MIXED for t in self.every_tile())
 
     def cleaned(self) -> EncryptedMatrix:
         """The same matrix in ciphertexts that hold nothing else: one level where sums have left old values behind.
@@ -492,7 +474,7 @@ class EncryptedMatrix(NotAnArray):
 
     def __getitem__(self, key: Any) -> EncryptedMatrix:
         keys = key if isinstance(key, tuple) else (key,)
-        if len(keys) > self.ndim or Ellipsis in keys:
+        if len(keys) > self.ndim or any(k is Ellipsis for k in keys):
             raise ShapeError(
                 f"a block of an array of shape {self.shape} has up to {self.ndim} indices: slices and numbers"
             )
@@ -507,7 +489,7 @@ class EncryptedMatrix(NotAnArray):
             sizes.append(isinstance(k, slice))
         rows, cols = picked
         if not len(rows) or not len(cols):
-            raise ShapeError(f"block {key!r} of an array of shape {self.shape} is empty")
+            return self._without_entries(lambda x: x[key], self)
         index = [[k.start, k.stop, k.step] if isinstance(k, slice) else int(k) for k in keys]
         step = Step("block", (self.step,), {"index": index})
         tall, wide = sizes[0], sizes[1] and self.ndim == 2
@@ -567,16 +549,25 @@ class EncryptedMatrix(NotAnArray):
         """How this matrix came to be, step by step: plans, levels, bounds, predicted errors."""
         return explain_steps([self.step])
 
-    def _same_machine(self, other: EncryptedMatrix) -> None:
+    def _without_entries(self, function: Callable[..., Any], *operands: Any) -> EncryptedMatrix:
+        made: EncryptedMatrix = self.machine.without_entries(function, *operands)
+        return made
+
+    def _operand(self, other: Any) -> Any:
+        """Return what stands on the other side of an operator: a matrix of the same machine, or a plain one."""
+        if not isinstance(other, EncryptedMatrix):
+            return other if isinstance(other, PlainMatrix) else PlainMatrix.constant(other)
         if self.machine is not other.machine:
             raise MismatchError(
                 "the two matrices belong to different keys, parameters or programs: only matrices of one session, "
                 "program or server can be combined"
             )
+        return other
 
 
-_OPERANDS = (EncryptedMatrix, PlainMatrix, np.ndarray)
-_OPERANDS_AND_NUMBERS = (*_OPERANDS, numbers.Real)
+def _is_operand(x: Any) -> bool:
+    return isinstance(x, EncryptedMatrix | PlainMatrix) or is_plain(x)
+
 
 _NO_DIVISION = (
     "nothing can be divided by an encrypted matrix: divide by plain numbers, or have the reciprocals encrypted, and "
@@ -594,10 +585,6 @@ def _unchained(a: tuple[int, ...], b: tuple[int, ...]) -> ShapeError:
     elif a == b:
         remedy += ", or multiply entry by entry with *"
     return ShapeError(f"matrices of shapes {a} and {b} do not chain: {inner} columns are not {outer} rows; {remedy}")
-
-
-def _plain(other: Any) -> PlainMatrix:
-    return other if isinstance(other, PlainMatrix) else PlainMatrix.constant(other)
 
 
 def _flipped(tiles: Grid) -> Grid:

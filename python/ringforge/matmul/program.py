@@ -41,6 +41,7 @@ from ringforge.matmul.matrix import EncryptedMatrix, PlainMatrix
 from ringforge.matmul.steps import Step, explain_steps
 from ringforge.matmul.tracer import Tracer
 from ringforge.programs import Frozen, ParameterSpec, first_problem, read_program
+from ringforge.refusals import whole
 from ringforge.shown import ShownGroup, ShownTable
 
 #: Prices of a level that are tried, from plans with the fewest levels to plans with the least work.
@@ -483,7 +484,7 @@ def _cheapest(
     best: tuple[float, Program] | None = None
     problem: Error | None = None
     highest = context.params.max_level
-    if level is not None and not 0 <= level <= highest:
+    if level is not None and not 0 <= whole(level, "level", -(1 << 63)) <= highest:
         raise LevelError(f"level {level} is outside 0 ... {highest} of {context.params.name}")
     for done, price in enumerate(LEVEL_PRICES):
         if progress:

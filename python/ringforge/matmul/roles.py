@@ -338,7 +338,7 @@ class KeyHolder(Secret, _Encryptor):
         context = self.program.context
         degree, count = context.params.degree, len(result.ciphertexts) * answers
         error, plain = 0.0, []
-        for c, tile in zip(result.ciphertexts, self.program.traced.results[result.name], strict=True):
+        for c, tile in zip(result.ciphertexts, self.program.traced.results[result.name].every_tile(), strict=True):
             known = tile.value
             sigma = flood_deviation(known.variance, degree, bits, count)
             error = max(error, known.error_bound + float(_native.slot_error_bound(sigma**2, degree)) / known.scale)
@@ -434,7 +434,9 @@ class Server(Remade):
             report = report + part
         digest, kept = self.program.digest, machine.scratch is not None
         host: Callable[[Any], Any] = (lambda x: x) if kept else machine.device.download
-        found = {n: Parcel(n, [host(t.value) for t in m], digest, self.program) for n, m in results.items()}
+        found = {
+            n: Parcel(n, [host(t.value) for t in m.every_tile()], digest, self.program) for n, m in results.items()
+        }
         return found, report
 
     def _matrix(self, parcel: Parcel) -> EncryptedMatrix:

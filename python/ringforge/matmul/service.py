@@ -4,7 +4,7 @@
 
 It is started with a program and nothing else. It takes evaluation keys and encrypted inputs, from whoever has them, and
 answers with encrypted outputs. What it receives stays in its folder, for whoever wants to look.
-It listens on 127.0.0.1 only and authenticates nobody: a demonstration, not a deployment.
+It listens on 127.0.0.1 only and authenticates nobody: a tunnel before it decides who reaches it from elsewhere.
 
     python -m ringforge.matmul.service --program program.json --folder server
 

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import itertools
-import math
+import sys
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -25,24 +26,28 @@ from ringforge._native import (
 )
 from ringforge.arrays import real_numbers
 from ringforge.bytes_form import Bytes, File, content
+from ringforge.cli.console import size_text
 from ringforge.devices import Device, Handle, KeySet, Report
 from ringforge.devices.cpu import counted
 from ringforge.devices.sharding import ShardedDevice
-from ringforge.errors import LevelError, MissingKeyError, ParameterError, ShapeError
+from ringforge.errors import LevelError, MissingKeyError, ShapeError, SizeWarning
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.matmul import matrix_files, planner
 from ringforge.matmul.cost import ProductCost
+from ringforge.matmul.empty import EmptyMatrix, shaped
 from ringforge.matmul.engine import Bases, Product
 from ringforge.matmul.grids import grouped
 from ringforge.matmul.kernels import HltKernel, MultiplyKernel
 from ringforge.matmul.layout import Layout, even_tile
 from ringforge.matmul.machine import Array, Grid, Kept, Machine, Settings, Tile
 from ringforge.matmul.matrix import EncryptedMatrix
+from ringforge.matmul.program import trace
 from ringforge.matmul.scratch import Scratch, loaded
 from ringforge.matmul.slots import SlotMatrix
 from ringforge.matmul.steps import Step
 from ringforge.matmul.store import Store
 from ringforge.parties import load_secret_key, save_secret_key
+from ringforge.refusals import positive, whole
 from ringforge.secrecy import Secret
 
 
@@ -239,8 +244,7 @@ def encrypt_tiles(
     a = values.reshape(len(values), -1)
     if not np.isfinite(a).all():
         raise RingforgeValueError("a matrix with NaN or infinity cannot be encrypted")
-    if not (bound > 0 and math.isfinite(bound)):
-        raise ParameterError(f"the bound must be positive and finite, not {bound}")
+    bound = positive(bound, "the bound")
     largest = float(np.abs(a).max())
     if largest > bound:
         # The entry itself is secret: it is not named.
@@ -263,6 +267,10 @@ def real_slots(context: Context, plaintext: Any, threads: int) -> Array:
     return np.ascontiguousarray(np.asarray(context.decode(plaintext, threads)).real)
 
 
+#: Bytes of keys from which on a session says how large they get.
+_MUCH = 1 << 30
+
+
 class Session(Secret, Computer):
     """All roles in one object, with keys made when they are needed. Deployments keep the roles apart.
 
@@ -275,6 +283,8 @@ class Session(Secret, Computer):
             may take that are kept for further use: what was not used for longest is freed, and made again when it is
             needed. By default 80 % of what is free when the session starts.
         insecure: why a named set below 128 bits may be used.
+        level: at which matrices are encrypted by default; None: the highest. Keys grow with the square of it:
+            `Session.for_work` takes the one that some work needs.
         scratch: a folder for ciphertexts that do not stay in memory; those used last stay, `blocks` bytes of them.
         blocks: by default half of `memory`.
         threads: threads to use.
@@ -299,6 +309,7 @@ class Session(Secret, Computer):
         keys: str = "auto",
         level_price: float = 1.5,
         insecure: str = "",
+        level: int | None = None,
         scratch: str | Path | None = None,
         blocks: int | None = None,
         threads: int = 1,
@@ -310,7 +321,10 @@ class Session(Secret, Computer):
         settings = Settings(method, memory, keys, level_price=level_price)
         place = None if scratch is None else Scratch(scratch, context, memory // 2 if blocks is None else blocks)
         super().__init__(context, KeySet(), settings, threads, scratch=place)
+        #: Level at which matrices are encrypted by default.
+        self.level = context.params.max_level if level is None else _checked_level(context, level)
         self._store = Store(memory)
+        self._said = 0  # bytes of keys that were said last
         # Transformed operands by number: names that keep nothing alive.
         self._numbers: WeakKeyDictionary[Kept, dict[tuple[Any, str], int]] = WeakKeyDictionary()
         self._next = itertools.count()
@@ -339,6 +353,37 @@ class Session(Secret, Computer):
         """Read what `to_bytes` of a matrix gave. Raises as `load`; ParameterError: no bytes."""
         return self.load(content(data))
 
+    @classmethod
+    def for_work(
+        cls,
+        function: Callable[..., Any],
+        shapes: Mapping[str, Any],
+        params: Parameters | str | None = None,
+        *,
+        precision: float = 20,
+        **options: Any,
+    ) -> Session:
+        """Return a session whose matrices are encrypted at the level that some work needs, so that keys are small.
+
+        Args:
+            function: the work; called with stands-in of encrypted matrices by name, as `trace` does.
+            shapes: the shape of each matrix, (m, n) or (n,), or a `matmul.Input`.
+            params: a set or its name; None: the smallest secure one that suffices.
+            precision: bits after the point, where no set is given.
+            options: as of a session.
+
+        Raises:
+            LevelError: the set has too few levels. ShapeError, ParameterError, MemoryLimitError: as of `trace`.
+
+        >>> s = Session.for_work(lambda A, B: A @ B, {"A": (4, 4), "B": (4, 4)}, "set-c")
+        >>> s.level, s.params.max_level
+        (2, 13)
+        """
+        program = trace(params, function, shapes, precision=precision)
+        level = max((x.level for x in program.inputs if not x.plain), default=0)
+        price = program.settings.level_price
+        return cls(program.context.params, **{"level": level, "level_price": price, **options})
+
     @property
     def params(self) -> Parameters:
         return self.context.params
@@ -359,6 +404,7 @@ class Session(Secret, Computer):
         """Makes the keys that are missing, and frees what was not used for longest where the limit asks for it."""
         galois, relin, gadget = self.keys.galois, self.keys.relin, self.context.gadget
         wanted = {("keys", element): gadget.key_bytes(level + 1) for element, level in keys.items()}
+        self._say_size(keys, relin_level)
         self._store.make_room(wanted)
         for element, level in keys.items():
             if element in galois and galois.level(element) < level:
@@ -369,6 +415,31 @@ class Session(Secret, Computer):
             self._store.keep(("keys", element), taken, partial(galois.erase, element))
         if relin_level is not None and (relin is None or relin.level < relin_level):
             self.keys = KeySet(galois, self._client.relin_key(self._secret, relin_level, self.threads))
+
+    def _say_size(self, keys: Mapping[int, int], relin_level: int | None) -> None:
+        """Warn before keys are made that take more than a GiB together, and again whenever they double."""
+        galois, gadget = self.keys.galois, self.context.gadget
+        levels = {e: galois.level(e) for e in galois.elements}
+        levels |= {e: max(level, levels.get(e, 0)) for e, level in keys.items()}
+        highest = max([*levels.values(), relin_level or 0])
+
+        def size(most: int) -> int:
+            each = [*levels.values(), *([] if relin_level is None else [relin_level])]
+            return sum(gadget.key_bytes(min(level, most) + 1) for level in each)
+
+        total = size(highest)
+        if total <= max(_MUCH, 2 * self._said):
+            return
+        self._said = total
+        less = max(highest // 2, 1)
+        warnings.warn(
+            f"the keys of this session grow to {size_text(total)}, {len(levels)} of up to level {highest} of "
+            f"{self.params.name or 'the parameters'}: encrypt at the level that the work needs, with level= or a "
+            f"session from Session.for_work (at level {less} they take {size_text(size(less))}), or have fewer keys "
+            'with keys="few"',
+            SizeWarning,
+            stacklevel=_caller(),
+        )
 
     def prepare(self, product: Product) -> None:
         super().prepare(product)
@@ -442,17 +513,18 @@ class Session(Secret, Computer):
 
         Args:
             values: real numbers: an array, nested lists, a data frame (columns stay in their order), a sparse matrix.
+                Without entries the result has none either.
             bound: largest |entry|; public, enforced.
-            level: levels it can be multiplied for; the most there are by default. Fewer are faster.
+            level: levels it can be multiplied for; by default those of the session. Fewer are faster.
             tile: rows and columns of each ciphertext; by default all if they fit.
 
         Raises:
             ShapeError, LevelError, ringforge.ValueError: as the arguments deserve.
         """
         a = real_numbers(values, "entries of a matrix")
-        at = self.params.max_level if level is None else level
-        if not 0 <= at <= self.params.max_level:
-            raise LevelError(f"level {at} is outside 0 ... {self.params.max_level} of {self.params.name}")
+        at = self.level if level is None else _checked_level(self.context, level)
+        if a.ndim in (1, 2) and a.size == 0:
+            return EmptyMatrix(self, a.shape)
         rows, cols = _sides(a.shape)
         cut = even_tile(rows, cols, self.slots, tile)
 
@@ -462,12 +534,31 @@ class Session(Secret, Computer):
         tiles = encrypt_tiles(a, cut, self.context, at, bound, encrypt, self.threads, "declare a larger bound=")
         return EncryptedMatrix(self, tiles, rows, cols, a.ndim, Step("input", detail="encrypted"))
 
+    def without_entries(self, function: Callable[..., Any], *operands: Any) -> EncryptedMatrix:
+        """Return the result of a numpy function where an operand, or the result, has no entries."""
+        return shaped(self, function, *operands)
+
     def decrypt(self, matrix: EncryptedMatrix) -> Any:
         def slots_of(c: Any) -> Array:
             plaintext = self._client.decrypt(self.here(c), self._secret)
             return real_slots(self.context, plaintext, self.threads)
 
         return matrix.assemble(slots_of)
+
+
+def _checked_level(context: Context, level: Any) -> int:
+    at, most = whole(level, "the level", -(1 << 63)), context.params.max_level
+    if not 0 <= at <= most:
+        raise LevelError(f"level {at} is outside 0 ... {most} of {context.params.name}")
+    return at
+
+
+def _caller() -> int:
+    """Return the number of calls up to whoever uses this package, for warnings."""
+    frame, depth = sys._getframe(1), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("ringforge."):
+        frame, depth = frame.f_back, depth + 1
+    return depth
 
 
 def _sides(shape: tuple[int, ...]) -> tuple[int, int]:

@@ -90,6 +90,24 @@ class Evaluated(Result):
     """What the program says against its results; missing if it is nothing."""
 
 
+class OperatorRow(Result):
+    """Operators of ONNX that are treated alike."""
+
+    taken: bool
+    """Whether they are read."""
+    names: list[str]
+    """The operators."""
+    what: str
+    """What becomes of them, or why they are refused."""
+
+
+class Operators(Result):
+    """All operators of ONNX that are known, taken or not. Some are taken in several ways."""
+
+    system: Literal["matvec"]
+    rows: list[OperatorRow]
+
+
 class EstimatorTaken(Result):
     """One estimator of scikit-learn."""
 
@@ -113,21 +131,3 @@ class Estimators(Result):
     """Of scikit-learn."""
     rows: list[EstimatorTaken]
     """A row for each way in which an estimator was made."""
-
-
-class OperatorRow(Result):
-    """Operators of ONNX that are treated alike."""
-
-    taken: bool
-    """Whether they are read."""
-    names: list[str]
-    """The operators."""
-    what: str
-    """What becomes of them, or why they are refused."""
-
-
-class Operators(Result):
-    """All operators of ONNX that are known, taken or not. Some are taken in several ways."""
-
-    system: Literal["matvec"]
-    rows: list[OperatorRow]

@@ -497,6 +497,33 @@ def decrypt(
 
 
 @app.command()
+@prints(ROWS, Operators)
+def operators(
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print tables as docs/matvec.md has them.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Lists the operators of ONNX: those that are read, what becomes of them, and the others with the reason.
+
+    Example: `ringforge matvec operators`
+    """
+    from ringforge.matvec import onnx_table
+
+    rows = onnx_table.rows()
+    if as_json:
+        found = [OperatorRow(taken=taken, names=list(names), what=what) for taken, names, what in rows]
+        emit(Operators(system="matvec", rows=found))
+    elif markdown:
+        typer.echo(onnx_table.markdown(), nl=False)
+    else:
+        made = Table(title="operators of ONNX", title_justify="left", box=box.SIMPLE_HEAD)
+        for heading in ("taken", "operators", "become, or are refused because"):
+            made.add_column(heading, overflow="fold")
+        for taken, names, what in rows:
+            made.add_row("yes" if taken else "no", ", ".join(names), what)
+        console().print(made)
+
+
+@app.command()
 @prints(ROWS, Estimators)
 def estimators(
     names: Annotated[list[str] | None, typer.Argument(help="Classes of scikit-learn; by default all.")] = None,
@@ -529,33 +556,6 @@ def estimators(
             made.add_column(heading, overflow="fold")
         for row in found.rows:
             made.add_row(row.made, "yes" if row.taken else "no", row.becomes or row.reason)
-        console().print(made)
-
-
-@app.command()
-@prints(ROWS, Operators)
-def operators(
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print tables as docs/matvec.md has them.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Lists the operators of ONNX: those that are read, what becomes of them, and the others with the reason.
-
-    Example: `ringforge matvec operators`
-    """
-    from ringforge.matvec import onnx_table
-
-    rows = onnx_table.rows()
-    if as_json:
-        found = [OperatorRow(taken=taken, names=list(names), what=what) for taken, names, what in rows]
-        emit(Operators(system="matvec", rows=found))
-    elif markdown:
-        typer.echo(onnx_table.markdown(), nl=False)
-    else:
-        made = Table(title="operators of ONNX", title_justify="left", box=box.SIMPLE_HEAD)
-        for heading in ("taken", "operators", "become, or are refused because"):
-            made.add_column(heading, overflow="fold")
-        for taken, names, what in rows:
-            made.add_row("yes" if taken else "no", ", ".join(names), what)
         console().print(made)
 
 

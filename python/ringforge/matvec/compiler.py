@@ -170,8 +170,8 @@ def compile_model(
         precision=precision,
         share_bits=share_bits,
         device=None if device is None else open_device(device),
-        features=names,
         beyond=tuple(beyond),
+        features=names,
     )
     compiled = _compiled(request, parameters)
     if beyond:
@@ -194,7 +194,7 @@ def compile_inside(
     seq = as_sequential(model)
     sizes = find_bounds(seq, input_bound)
     own = _own_scales(seq, sizes)
-    request = _Request(seq, sizes, batch, None, "auto", None, "ckks", own, None, None, None, features, ())
+    request = _Request(seq, sizes, batch, None, "auto", None, "ckks", own, None, None, None, (), features)
     return _compiled(request, parameters)
 
 
@@ -240,9 +240,9 @@ class _Request:
     precision: float | None
     share_bits: float | None
     device: Device | None
-    features: list[str] | None
     #: Polynomials whose intervals inputs may leave.
     beyond: tuple[Departure, ...]
+    features: list[str] | None
 
     @property
     def depth(self) -> int:

@@ -255,6 +255,13 @@ class _Estimator:
         """Number of features of a row."""
         return self.rule.inputs
 
+    @property
+    def feature_names_in_(self) -> npt.NDArray[np.object_]:
+        """Names of the features, in order; as in scikit-learn, a model that has none lacks the attribute."""
+        if self.rule.features is None:
+            raise AttributeError("this model was fitted without names of features, so it has no feature_names_in_")
+        return np.array(self.rule.features, dtype=object)
+
     def fit(self, *_: Any, **__: Any) -> NoReturn:
         """Refuses: an estimator here is fitted, and trains on nothing.
 

@@ -40,6 +40,7 @@ from ringforge.errors import (
 from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.evaluation_keys import ProgramKeys
 from ringforge.files import load_npy, naming, writing
+from ringforge.hidden import HiddenWhole
 from ringforge.matvec.compiler import step_names
 from ringforge.matvec.kernels import MatvecKernel, MatvecOperands
 from ringforge.matvec.model import Linear, Model, Square, as_sequential
@@ -79,8 +80,8 @@ class EvaluationKeys(ProgramKeys):
         )
 
 
-@dataclass(frozen=True)
-class EncryptedVectors:
+@dataclass(frozen=True, eq=False)
+class EncryptedVectors(HiddenWhole):
     """Encrypted vectors on their way: for each group of up to `batch` vectors, a ciphertext per block.
 
     Args:
@@ -90,6 +91,8 @@ class EncryptedVectors:
         program: digest of the program, or empty where that is not known.
         agreed: the program itself, where it is known.
     """
+
+    revealed_by = "Client.decrypt gives the numbers to whoever has the key"
 
     groups: list[list[Item]]
     count: int | None = None

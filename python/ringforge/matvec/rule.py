@@ -37,7 +37,7 @@ MAX_FILE = 1 << 22
 MAX_COUNT = 1 << 16
 
 #: What becomes of scores: nothing; 1/(1 + e^-s); e^s over their sum; logistic functions over their sum; (clip(s) + 1)/2
-#: over their sum; e^s and e^s - 1 of values; of softmax, the logarithm, of values alone.
+#: over their sum; of values e^s, e^s - 1, and the logarithm of softmax.
 Link = Literal["identity", "sigmoid", "softmax", "one-vs-rest", "clip", "exp", "expm1", "log-softmax"]
 
 
@@ -254,11 +254,11 @@ class Rule(Portable, Frozen):
             if self.classes is None:
                 return rows
             raise ParameterError("this classifier gives scores, no probabilities: use decision_function")
-        if self.link in ("exp", "expm1"):
-            return np.asarray(np.exp(rows) if self.link == "exp" else np.expm1(rows))
         if self.link == "log-softmax":
             shifted = rows - rows.max(axis=1, keepdims=True)
             return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+        if self.link in ("exp", "expm1"):
+            return np.asarray(np.exp(rows) if self.link == "exp" else np.expm1(rows))
         if self.link == "softmax":
             powers = np.exp(rows - rows.max(axis=1, keepdims=True))
             return np.asarray(powers / powers.sum(axis=1, keepdims=True))

@@ -234,6 +234,7 @@ class BuildSpec:
             They are normalised here and by clients.
         columns: texts that each element joins, with U+001F between them.
         forms: of the columns' texts (`ringforge.psi.forms`), where all values of a column are of one.
+        insecure: why the published look-ups may be used, whose parameters are below 128 bits; clients see it.
     """
 
     mode: str = "oprf"
@@ -249,6 +250,7 @@ class BuildSpec:
     normalise: str = ""
     columns: int = 1
     forms: tuple[str, ...] = ()
+    insecure: str = ""
 
 
 def as_written(elements: Elements, steps: str, columns: int, forms: tuple[str, ...] = ()) -> Elements:
@@ -293,6 +295,11 @@ def build(
         raise ParameterError(f"mode {mode!r} is none: choose oprf, direct, or poly for oprf with that algorithm")
     if spec.algorithm not in ("ringforge", "paper", "poly"):
         raise ParameterError(f"algorithm {spec.algorithm!r} is none: choose ringforge, paper or poly")
+    if spec.algorithm == "paper" and not spec.insecure:
+        raise ParameterError(
+            "the published look-ups have parameters below 128 bits: take algorithm ringforge, or state why they may be "
+            'used with insecure="..."'
+        )
     if spec.algorithm == "poly" and (mode == "direct" or hashes != HASHES):
         raise ParameterError(f"algorithm poly is for mode oprf and {HASHES} hash functions: leave both away")
     if spec.client_size is not None and not 1 <= spec.client_size <= 1 << 32:
@@ -349,6 +356,8 @@ def build(
             found, info=found.info.model_copy(update={"normalise": steps, "columns": columns, "forms": forms})
         )
     fields = planner.choose(mode, rounded, log_bins, tag_bits, sealed, hashes, bits_used, spec.algorithm)
+    if spec.algorithm == "paper":
+        fields = fields.model_copy(update={"insecure": spec.insecure})
     plan = fields.native()
     if fill:
         # All that the cells have room for: the length of the longest label stays the server's, up to its class.

@@ -122,6 +122,21 @@ def _moment(value: Any) -> Any:
     return (value if str(value.dtype) == "datetime64[D]" else coarse).item()
 
 
+#: Whole numbers below these are exact in a column of short floats, by the type's name in pandas and in Arrow.
+_SHORT_FLOATS = {"float32": 1 << 24, "float": 1 << 24, "float16": 1 << 11, "halffloat": 1 << 11}
+
+
+def _exact(values: list[Any], dtype: Any) -> list[Any]:
+    """The values of a column, if its type tells them from their neighbours."""
+    limit = _SHORT_FLOATS.get(str(dtype).lower().removesuffix("[pyarrow]"))
+    if limit and any(isinstance(v, float) and abs(v) >= limit for v in values):
+        raise _NoTextError(
+            f"a column of {dtype}, which does not tell whole numbers from {limit:,} on from their neighbours: read it "
+            "as integers or text"
+        )
+    return values
+
+
 def _cell_text(value: Any) -> str:
     """Any value, for a column that is only copied into CSV."""
     try:
@@ -302,7 +317,7 @@ class ArrowRows:
     def values(self, index: int) -> list[Any]:
         column = self.table.column(index)
         try:
-            return list(column.to_pylist())
+            return _exact(list(column.to_pylist()), column.type)
         except ValueError:  # of pyarrow without pandas, for nanoseconds
             raise _NoTextError("a time with nanoseconds: round the column to microseconds") from None
 
@@ -324,22 +339,28 @@ class ArrowRows:
         return self.table.take(pa.array(rows, pa.int64()))
 
 
-class PolarsRows(ArrowRows):
+class PolarsRows:
     """A data frame of polars, which rows are given back as."""
 
     def __init__(self, given: Any) -> None:
-        try:
-            table = given.to_arrow()
-        except ImportError:
-            pyarrow()
-            raise
-        except Exception as e:  # of columns of Python objects, in words of polars
-            raise ParameterError(
-                f"the data frame has a column that Arrow cannot hold ({type(e).__name__}): make it text, or select the "
-                "columns that are needed"
-            ) from None
-        super().__init__(table)
         self.given = given
+
+    @property
+    def names(self) -> list[str]:
+        return [str(n) for n in self.given.columns]
+
+    def values(self, index: int) -> list[Any]:
+        series = self.given.to_series(index)
+        if series.dtype.is_integer() or str(series.dtype) == "String":
+            return list(series.to_list())
+        if str(series.dtype).startswith("Object"):
+            raise _NoTextError("a column of Python objects: make it text or integers")
+        pyarrow()
+        return ArrowRows(series.to_frame().to_arrow()).values(0)  # which keeps nanoseconds, and decimals
+
+    def texts(self, rows: Sequence[int]) -> Iterator[list[str]]:
+        columns = [self.given.to_series(i).to_list() for i in range(len(self.names))]
+        return ([_cell_text(c[i]) for c in columns] for i in rows)
 
     def chosen(self, rows: Sequence[int], name: str | None, labels: list[str]) -> Any:
         pl: Any = importlib.import_module("polars")
@@ -363,10 +384,11 @@ class FrameRows:
         return [str(n) for n in self.frame.columns]
 
     def values(self, index: int) -> list[Any]:
-        return list(self.frame.iloc[:, index].tolist())
+        column = self.frame.iloc[:, index]
+        return _exact(list(column.tolist()), column.dtype)
 
     def texts(self, rows: Sequence[int]) -> Iterator[list[str]]:
-        columns = [self.values(i) for i in range(len(self.names))]
+        columns = [self.frame.iloc[:, i].tolist() for i in range(len(self.names))]
         return ([_cell_text(c[i]) for c in columns] for i in rows)
 
     def chosen(self, rows: Sequence[int], name: str | None, labels: list[str]) -> Any:
@@ -374,7 +396,7 @@ class FrameRows:
         return some if name is None else some.assign(**{name: labels})
 
 
-def frame(data: Any) -> ArrowRows | FrameRows | None:
+def frame(data: Any) -> ArrowRows | PolarsRows | FrameRows | None:
     """A table or data frame, by what it can do; None for anything else."""
     if hasattr(data, "column_names") and hasattr(data, "num_rows") and hasattr(data, "take"):
         return ArrowRows(data)
@@ -385,7 +407,7 @@ def frame(data: Any) -> ArrowRows | FrameRows | None:
     return None
 
 
-def frame_records(data: ArrowRows | FrameRows, name: str, wanted: Wanted) -> Iterator[Record]:
+def frame_records(data: ArrowRows | PolarsRows | FrameRows, name: str, wanted: Wanted) -> Iterator[Record]:
     """Records of a table; rows are counted from 1."""
     names = data.names
 
@@ -429,7 +451,7 @@ def frame_records(data: ArrowRows | FrameRows, name: str, wanted: Wanted) -> Ite
         yield number, element, text.encode() if isinstance(text, str) else text
 
 
-def _texts(data: ArrowRows | FrameRows, name: str, index: int) -> list[str | bytes | None]:
+def _texts(data: ArrowRows | PolarsRows | FrameRows, name: str, index: int) -> list[str | bytes | None]:
     out: list[str | bytes | None] = []
     try:
         values = data.values(index)

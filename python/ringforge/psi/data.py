@@ -52,6 +52,7 @@ class Request:
     label_bytes: int | None = None
     normalise: str = ""
     threads: int = 1
+    insecure: str = ""
 
 
 def choose(asked: Request, found: Elements) -> tuple[BuildSpec, list[Prediction]]:
@@ -110,6 +111,7 @@ def _spec(a: Request, found: Elements, **more: Any) -> BuildSpec:
         normalise=a.normalise,
         columns=found.columns,
         forms=found.forms,
+        insecure=a.insecure,
         **more,
     )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -226,6 +226,8 @@ def choose(
     """
     if algorithm == "paper":
         wanted = shape(mode, capacity, log_bins, tag_bits, label_bytes, hashes, element_bits, 3)
+        if wanted.log_cell > _MOST_LOG_CELL:
+            wanted = replace(wanted, log_cell=_MOST_LOG_CELL, cell_bits=max(wanted.cell_bits, _LOG_N - _MOST_LOG_CELL))
         digits = CutFields(log_base=9, count=6, drop=0)
         return PlanFields(
             algorithm="paper", log_n=_LOG_N, modulus=PAPER_MODULUS, log_bins=log_bins, cell_bits=wanted.cell_bits,
@@ -282,6 +284,18 @@ def measure(fields: PlanFields, threads: int = 1, log_bins: int | None = None) -
     Args:
         log_bins: of the query; by default 5, fewer where a bin takes seconds.
     """
+    run, bins = few_bins(fields, threads, log_bins)
+    return min(run() for _ in range(2)) / bins
+
+
+def few_bins(fields: PlanFields, threads: int, log_bins: int | None = None) -> tuple[Callable[[], float], int]:
+    """A query of the same shape over few bins, and how many they are; each call runs it and returns its seconds.
+
+    The table is empty: its rows are transformed whatever they hold.
+
+    Args:
+        log_bins: as in `measure`.
+    """
     if log_bins is None:
         log_bins = 5 if fields.cell_bits < 18 else 2 if fields.cell_bits < 22 else 0
     few = fields.model_copy(update={"log_bins": min(log_bins, fields.log_bins)}).native()
@@ -291,10 +305,7 @@ def measure(fields: PlanFields, threads: int = 1, log_bins: int | None = None) -
     keys = KeySet(own=(LookupKeys(client.evaluation_keys()),))
     handle = cpu.prepare(LookupKernel(few), keys, LookupTable(few, arrays))
     request = client.query(np.zeros(few.bins, np.uint32))
-    seconds = []
-    for _ in range(2):
-        seconds.append(cpu.run(handle, [request], threads=threads)[1].seconds)
-    return min(seconds) / float(few.bins)
+    return lambda: float(cpu.run(handle, [request], threads=threads)[1].seconds), int(few.bins)
 
 
 def estimate(info: TableInfo, threads: int = 1) -> float | None:

@@ -228,7 +228,7 @@ def test_an_intersection_is_found_on_it(kind: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("ringforge.psi.planner.choose", small)
     held = range(0, 256, 7)
     server = psi.Server.build(
-        held, mode="direct", bits=8, log_bins=0, hashes=1, algorithm="paper", device=device(kind)[0]
+        held, mode="direct", bits=8, log_bins=0, hashes=1, algorithm="paper", insecure="a test", device=device(kind)[0]
     )
     for element in (7, 8):
         assert set(encrypted(server, [element]).matches) == {element} & set(held)

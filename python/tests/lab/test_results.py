@@ -46,14 +46,17 @@ def test_numbers_are_those_of_the_files(made: str) -> None:
     """Read here by themselves, rounded by Python, and looked for in the row of their name."""
 
     def rows(name: str) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (RESULTS / f"{name}.jsonl").read_text().splitlines()]
+        newest = max(RESULTS.glob(f"{name}-2???-??-??.jsonl"), key=lambda path: path.name[-16:])
+        return [json.loads(line) for line in newest.read_text().splitlines()]
 
-    layer = rows("matvec-set-b-2026-11-21")[0]
-    assert f"| rnnt-fc0 512 x 1344 | 6 (all primes) | {layer['seconds'] * 1e3:#.4g} (x) |" in made
-    assert f"| {layer['peer_seconds']:#.4g} (x) | {layer['peer_seconds'] / layer['seconds']:,.0f} (d) |" in made
-    run = rows("aes-run-bgv-aes-2026-11-22")[-1]
+    layer = rows("matvec-set-b")[0]
+    assert f"| rnnt-fc0 512 x 1344 | 6 (all primes) | {layer['wall_seconds'] * 1e3:#.4g} (x) |" in made
+    clock = {"wall": "wall", "processor": "cpu"}[layer["clock"]]
+    ratio = layer[f"peer_{clock}_seconds"] / layer[f"{clock}_seconds"]
+    assert f"| {layer['peer_cpu_seconds']:#.4g} (x) | {ratio:,.0f} (d) |" in made
+    run = rows("aes-run-bgv-aes")[-1]
     assert f"| bgv-aes | 2,048 | {run['seconds']:#.4g} (x) | {run['seconds'] / 2048 * 1e3:#.4g} (x) |" in made
-    lookup = rows("psi-ringforge-32-14-2026-11-22")[0]["extra"]
+    lookup = rows("psi-ringforge-32-14")[0]["extra"]
     sent, received = (sum(lookup[way].values()) / 2**20 for way in ("sent", "received"))
     assert f"| {sent:#.4g} (x) | {received:#.4g} (x) | 1,642 (p) | 27.00 (p) | 256.0 (p) |" in made
 
@@ -64,10 +67,13 @@ def test_the_newest_of_each_kernel_set_counts(tmp_path: Path) -> None:
             "system": "ring", "case": "ntt", "params": "N=2^10", "algorithm": "ntt", "seconds": milliseconds / 1e3,
             "level": 0, "device": "cpu", "threads": 1, "encode_seconds": None, "peer": None, "peer_version": None,
             "peer_seconds": None, "max_rel_error": None, "peak_mib": None, "cycles": None, "ratio": None,
-            "ratio_with_encoding": None, "extra": {"kernels": kernels},
+            "ratio_with_encoding": None, "extra": {"kernels": kernels}, "clock": "wall",
+            "wall_seconds": milliseconds / 1e3, "cpu_seconds": None, "peer_wall_seconds": None,
+            "peer_cpu_seconds": None, "machine": None,
         }  # fmt: skip
         (tmp_path / f"ring-{date}.jsonl").write_text(json.dumps(record) + "\n")
         environment = {"cpu": "Some(R) Processor", "cores": 4, "commit": "0123456789"}
+        environment |= {"load_before": [0.1, 0, 0], "load_after": [0.9, 0, 0]}
         (tmp_path / f"ring-{date}.environment.json").write_text(json.dumps(environment))
 
     save("2026-01-01", "avx512", 1)
@@ -76,8 +82,9 @@ def test_the_newest_of_each_kernel_set_counts(tmp_path: Path) -> None:
     saved = Saved(tmp_path)
     texts = [to_markdown(table) for table in ring(saved)]
     assert ["2.000 (x)" in "".join(texts), len(texts)] == [False, 2]
-    assert "| NTT of one limb | N=2^10 | 3.000 (x) | - | - |" in texts[0]
-    assert "Measured: Some, 4 cores, kernels avx2, 2026-01-03, commit 0123456 (`ring-2026-01-03.jsonl`)." in texts[0]
+    assert "| NTT of one limb | N=2^10 | 3.000 (x) | - | - | - | - |" in texts[0]
+    told = "commit 0123456, load 0.10 before and 0.90 after (`ring-2026-01-03.jsonl`)."
+    assert f"Measured: Some, 4 cores, kernels avx2, 2026-01-03, {told}" in texts[0]
     assert "1.000 (x)" in texts[1]
     assert gates(saved) == []
     assert set(saved.used) == {"ring-2026-01-01.jsonl", "ring-2026-01-03.jsonl"}

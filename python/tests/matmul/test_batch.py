@@ -176,7 +176,7 @@ def test_refusals_name_the_remedy(small: Setting) -> None:
         small.encrypt(np.zeros((33, 2, 2)))
     with pytest.raises(errors.ShapeError, match="larger dim"):
         small.encrypt(np.zeros((1, 17, 2)))
-    for bad in (np.zeros(3), np.zeros((1, 1, 2, 2)), np.zeros((0, 2, 2))):
+    for bad in (np.zeros(3), np.zeros((1, 1, 2, 2))):
         with pytest.raises(errors.ShapeError, match="count, rows, cols"):
             small.encrypt(bad)
     with pytest.raises(errors.ValueError, match="finite"):

@@ -191,7 +191,7 @@ def test_errors_name_numbers_and_remedy() -> None:
     with pytest.raises(rf.LevelError, match="does not fit"):
         matvec.compile_model(matvec.Linear(np.full((2, 2), 1e40)), "set-a")
     with pytest.raises(rf.ParameterError, match="batch"):
-        matvec.compile_model(model, "set-a", batch=3)
+        matvec.compile_model(model, "set-a", batch=0)
     with pytest.raises(rf.ShapeError):
         matvec.Sequential([matvec.Square()])
     with pytest.raises(rf.ValueError, match="NaN"):

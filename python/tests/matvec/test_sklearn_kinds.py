@@ -52,8 +52,8 @@ SLOW = {
 
 #: One class for each function that imports estimators.
 FAST = {
-    *{function: name for name, function in sorted(PREDICTORS.items()) if name not in SLOW}.values(),
-    *{function: name for name, function in sorted(TRANSFORMERS.items())}.values(),
+    *{function: name for name, function in sorted(PREDICTORS.items(), reverse=True) if name not in SLOW}.values(),
+    *{function: name for name, function in sorted(TRANSFORMERS.items(), reverse=True)}.values(),
     "SelectKBest", "Pipeline", "RandomForestClassifier", "KNeighborsClassifier", "Normalizer", "NMF", "LabelEncoder",
     "VotingClassifier", "DummyRegressor", "DBSCAN", "PowerTransformer", "CountVectorizer", "MultiOutputClassifier",
 }  # fmt: skip
@@ -266,6 +266,7 @@ def test_scores_of_regressions(classifier: Any) -> None:
         ours.score(X, T)
     assert not hasattr(matvec.from_sklearn(StandardScaler().fit(X)), "score")
     assert classifier.n_features_in_ == 4
+    assert not hasattr(classifier, "feature_names_in_")
 
 
 def test_a_clone_is_the_fitted_model_without_keys(classifier: Any) -> None:
@@ -409,3 +410,4 @@ def test_warnings_do_not_come_from_the_comparison() -> None:
         warnings.simplefilter("error")
         ours = matvec.from_sklearn(there, input_range=RANGE)
         assert (ours.predict(frame) == there.predict(frame)).all()
+    assert ours.feature_names_in_.tolist() == there.feature_names_in_.tolist()

@@ -35,7 +35,7 @@ def test_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_of_a_table_of_the_published_algorithm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Store.build(tmp_path / "table", range(50), mode="direct", bits=16, log_bins=6, algorithm="paper")
+    Store.build(tmp_path / "table", range(50), mode="direct", bits=16, log_bins=6, algorithm="paper", insecure="a test")
     assert main(["psi", "explain", "table"]) == 0
     out = printed(capsys)
     assert "integers below 2^16" in out

@@ -16,7 +16,6 @@ from ringforge.errors import FormatError, ParameterError
 from ringforge.psi import choice, planner, remote
 from ringforge.psi.build import BuildSpec
 from ringforge.psi.client import Client
-from ringforge.psi.hashing import room
 from ringforge.psi.info import TableInfo
 from ringforge.psi.server import Server
 from ringforge.psi.store import Store
@@ -28,11 +27,11 @@ def ask(server: Server, elements: list[bytes], device: Literal["cpu", "clear"] =
     client = Client(server.info, elements, device=device)
     client.finish_prf(server.evaluate_prf(client.blinded()))
     session = server.open(client.keys())
-    steps: list[float] = []
     while (request := client.next_request()) is not None:
-        client.accept(server.answer(session, request, lambda done: steps.append(done) or True))
-    assert sorted(steps) == steps
-    assert steps[-1] == 1.0
+        steps: list[float] = []
+        client.accept(server.answer(session, request, lambda done, steps=steps: steps.append(done) or True))
+        assert sorted(steps) == steps
+        assert steps[-1] == 1.0
     result = client.result()
     assert result.anomalies == 0
     return result.matches
@@ -42,11 +41,11 @@ def labelled(*lengths: int) -> dict[bytes, bytes]:
     return {b"%d" % n: secrets.token_bytes(n) for n in lengths}
 
 
-@pytest.mark.parametrize("longest", [42, 43, 90, 1024])
+@pytest.mark.parametrize("longest", [42, 43, 90, 1024, 2000])
 def test_labels_of_a_look_up(longest: int) -> None:
     elements = labelled(0, 1, longest)
     server = Server.build(elements, log_bins=2)
-    assert server.info.parts > 1 or longest < 1024
+    assert server.info.parts > 1 or longest < 2000
     assert ask(server, [*elements, b"another"]) == elements
 
 
@@ -71,6 +70,11 @@ def test_the_longest_label_by_polynomials() -> None:
     assert ask(Server.build(elements, algorithm="poly", client_size=16), [*elements, b"another"]) == elements
 
 
+def test_labels_of_the_published_look_up() -> None:
+    elements = labelled(0, 60)
+    assert ask(Server.build(elements, log_bins=1, algorithm="paper"), [*elements, b"another"]) == elements
+
+
 def test_longer_ones_are_refused() -> None:
     with pytest.raises(ParameterError, match="labels of 65,537 bytes: 65,536 are the most"):
         Server.build({b"a": bytes(65537)}, log_bins=2)
@@ -81,7 +85,7 @@ def test_longer_ones_are_refused() -> None:
 def test_what_a_server_learns_is_the_size_class() -> None:
     """Every message has the length that the info and the number of elements say, whatever the labels are."""
     sizes = set()
-    for lengths, mine in (((3, 400), [b"3"]), ((2, 400), [b"5", b"400"])):
+    for lengths, mine in (((3, 2000), [b"3"]), ((2, 1900), [b"5"]), ((2, 2000), [b"2000"])):
         server = Server.build(labelled(*lengths), log_bins=2, device="clear")
         client = Client(server.info, mine, device="clear")
         blinded = client.blinded()
@@ -95,8 +99,8 @@ def test_what_a_server_learns_is_the_size_class() -> None:
 
 
 def test_damaged_parts_are_refused() -> None:
-    server = Server.build(labelled(400), log_bins=1)
-    client = Client(server.info, [b"400"])
+    server = Server.build(labelled(2000), log_bins=1)
+    client = Client(server.info, [b"2000"])
     client.finish_prf(server.evaluate_prf(client.blinded()))
     session, request = server.open(client.keys()), client.next_request()
     assert request is not None
@@ -109,18 +113,18 @@ def test_damaged_parts_are_refused() -> None:
 
 
 def test_tables_on_disk_and_their_updates(tmp_path: Path) -> None:
-    elements = labelled(10, 700)
+    elements = labelled(10, 2000)
     store = Store.build(tmp_path / "t", elements, BuildSpec(log_bins=1, capacity=8))
     assert store.arrays.words.ndim == 3
-    more = {b"new": secrets.token_bytes(650), b"10": b"another"}
+    more = {b"new": secrets.token_bytes(1800), b"10": b"another"}
     store.update(more)
-    with pytest.raises(ParameterError, match="--label-bytes 800"):
-        store.update({b"x": bytes(800)})
-    assert ask(Server(Store(tmp_path / "t")), [b"10", b"700", b"new"]) == {**elements, **more}
+    with pytest.raises(ParameterError, match="--label-bytes 4000"):
+        store.update({b"x": bytes(4000)})
+    assert ask(Server(Store(tmp_path / "t")), [b"10", b"2000", b"new"]) == {**elements, **more}
 
 
 def test_a_service_answers_with_long_labels(tmp_path: Path) -> None:
-    elements = labelled(0, 300)
+    elements = labelled(0, 2000)
     server = Server.build(elements, log_bins=1)
     with real(server, tmp_path) as served, remote.Connection(served.address, timeout=120) as connection:
         outcome = remote.intersect(connection, [*elements, b"x"])
@@ -129,11 +133,11 @@ def test_a_service_answers_with_long_labels(tmp_path: Path) -> None:
 
 
 def test_what_is_predicted_counts_all_parts() -> None:
-    short, long = (choice.lookup(1000, room(4, 3), label_bytes=n, log_bins=2, each=0.0) for n in (40, 2000))
+    short, long = (choice.lookup(20, 1, label_bytes=n, log_bins=2, each=0.0) for n in (40, 2000))
     parts = planner.parts(long.plan, 40, 2001)
     assert parts > 1
     assert long.received - short.received > (parts - 1) * long.plan.native().reply_bytes
-    assert long.disk > short.disk + 1000 * 3 * 1900
+    assert long.disk > short.disk + 20 * 3 * 1900
 
 
 def test_old_tables_have_one_part() -> None:

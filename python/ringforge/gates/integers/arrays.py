@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from ringforge.arrays import refuse_masked
 from ringforge.bytes_form import File, write
 from ringforge.errors import MismatchError, ParameterError, ShapeError
 from ringforge.errors import ValueError as RingforgeValueError
@@ -41,8 +42,6 @@ class EncryptedArray(EncryptedValue):
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
-    #: numpy's arrays leave operators with these to them.
-    __array_ufunc__ = None
 
     def __len__(self) -> int:
         if not self.shape:
@@ -332,11 +331,12 @@ def _number(x: EncryptedArray, what: str) -> EncryptedArray:
 
 
 def _is_plain(other: Any) -> bool:
-    return isinstance(other, int | np.integer | np.bool_)
+    return isinstance(other, int | np.integer | np.bool_) and not isinstance(other, np.timedelta64)
 
 
 def _array_of(other: Any, like: EncryptedArray, dtype: IntType) -> EncryptedArray:
     """Numbers in the clear as integers that anybody can read, for operations with arrays of different ones."""
+    refuse_masked(other, "operands")
     values = np.asarray(other, dtype=object)
     if not isinstance(other, list | tuple | np.ndarray):
         raise ParameterError(

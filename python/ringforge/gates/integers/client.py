@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ringforge import _native
+from ringforge.arrays import refuse_masked
 from ringforge.bytes_form import File, reading
 from ringforge.errors import MissingKeyError, ParameterError
 from ringforge.gates import bits as bit_arrays
@@ -50,6 +51,7 @@ def encrypt(secret: SecretKey | ClearKey, value: Any, dtype: Any) -> EncryptedAr
     holder, kind = _holder(secret, "encrypt"), int_type(dtype)
     if isinstance(value, EncryptedArray | Bits):
         raise ParameterError(f"{type(value).__name__} is encrypted already")
+    refuse_masked(value, "numbers")
     values = np.asarray(value, dtype=object)
     checked = np.empty(values.shape, dtype=object)
     checked[...] = np.array([kind.check(v) for v in values.reshape(-1)], dtype=object).reshape(values.shape)

@@ -15,12 +15,13 @@ from ringforge.gates.integers.progress import reported
 from ringforge.gates.integers.provenance import Noise, levels
 from ringforge.gates.integers.types import IntType
 from ringforge.gates.kinds import GateKind
+from ringforge.hidden import Hidden
 
 if TYPE_CHECKING:
     from ringforge._native.fhew import GateParameters
 
 
-class EncryptedValue:
+class EncryptedValue(Hidden):
     """Encrypted bits, (*shape, width), as integers of one type.
 
     Raises:
@@ -28,6 +29,7 @@ class EncryptedValue:
     """
 
     __slots__ = ("_state", "dtype")
+    revealed_by = "integers.decrypt(secret_key, x) gives it to the key's holder"
 
     def __init__(self, bits: Bits, dtype: IntType, noise: Noise) -> None:
         if bits.ndim < 1 or bits.shape[-1] != dtype.width:

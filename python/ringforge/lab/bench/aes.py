@@ -8,13 +8,11 @@ transform with one prime of 50 bits beside zero padding with the same prime and 
 times are its own: an FPGA with its transfers, not reduced, and what its factors imply for a CPU and a GPU. `scheme`:
 operations of LTV, which is broken, at a set that is named with a reason.
 
-Times are medians over rounds in which all sides take turns: processor time on one thread, wall time on more; both are
-in `extra`.
+Times are medians over rounds in which all sides take turns: processor time counts on one thread, wall time on more.
 """
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -26,10 +24,10 @@ import numpy.typing as npt
 from ringforge import _native, ltv
 from ringforge.binary_slots import PAPER_INDEX, BinarySlots
 from ringforge.errors import Error, ParameterError
-from ringforge.lab.bench.timing import Timing, alternate, measure
 from ringforge.lab.papers.aes import figures, times
 from ringforge.lab.peers import flint
 from ringforge.lab.tables import Cell, Table, Value
+from ringforge.lab.timing import Timing, alternate, both_clocks, measure, median
 from ringforge.runs import Record
 
 CASES: Final = ("product", "own", "slots")
@@ -88,7 +86,7 @@ class AesCase:
 
 @dataclass
 class _Side:
-    """One way to multiply polynomials that stay the same; what each turn took, wall and processor seconds."""
+    """One way to multiply polynomials that stay the same; what each turn took."""
 
     index: int
     primes: Sequence[int]
@@ -97,49 +95,37 @@ class _Side:
     method: str
     threads: int
     budget_s: float
-    walls: list[float] = field(default_factory=list)
-    cpus: list[float] = field(default_factory=list)
+    runs: list[Timing] = field(default_factory=list)
     repeat: int = 0
 
-    def _run(self, repeat: int) -> tuple[npt.NDArray[Any], float, float]:
+    def _run(self, repeat: int) -> tuple[npt.NDArray[Any], Timing]:
         result, wall, cpu = _native.kernels.ring_product(
             self.index, self.primes, self.a, self.b, self.threads, repeat, self.method
         )
-        return np.asarray(result), float(wall), float(cpu)
+        return np.asarray(result), Timing(float(wall), float(cpu), repeat)
 
     def first(self) -> npt.NDArray[Any]:
         """The product, rows of residues; not counted."""
-        result, seconds, _ = self._run(1)
-        self.repeat = max(1, int(self.budget_s / max(seconds, 1e-6)))
+        result, taken = self._run(1)
+        self.repeat = max(1, int(self.budget_s / max(taken.wall, 1e-6)))
         return result.reshape(len(self.primes), -1)
 
-    def __call__(self) -> float:
-        _, wall, cpu = self._run(self.repeat)
-        self.walls.append(wall)
-        self.cpus.append(cpu)
-        return wall
+    def __call__(self) -> Timing:
+        self.runs.append(self._run(self.repeat)[1])
+        return self.runs[-1]
 
-    @property
-    def wall(self) -> float:
-        return statistics.median(self.walls)
-
-    @property
-    def cpu(self) -> float:
-        return statistics.median(self.cpus)
-
-    def record(self, case: str, params: str, peer: float | None, extra: dict[str, Any]) -> Record:
-        times_taken = {"wall_seconds": self.wall, "cpu_seconds": self.cpu, "kernels": _native.kernels.active()}
+    def record(self, case: str, params: str, peer: Timing | None, extra: dict[str, Any]) -> Record:
+        """A record of all turns."""
         return Record(
             system="aes",
             case=f"{case}, {self.method}",
             params=params,
             algorithm=self.method,
             threads=self.threads,
-            seconds=self.cpu if self.threads == 1 else self.wall,
             peer=None if peer is None else "flint",
             peer_version=None if peer is None else flint.version(),
-            peer_seconds=peer,
-            extra=times_taken | extra,
+            extra={"kernels": _native.kernels.active()} | extra,
+            **both_clocks(median(self.runs), peer, threads=self.threads),
         )
 
 
@@ -166,20 +152,24 @@ def _products(case: AesCase, peer: bool) -> Iterator[Record]:
             _same(results[name], reduced, f"what {METHODS[side.method]} on {side.threads} thread(s) gives")
     found: list[flint.Product] = []
 
-    def theirs() -> float:
+    def theirs() -> Timing:
         found.append(flint.product(case.index, primes, a, b))
         _same(found[-1].whole, results["unreduced 1"][:, : found[-1].whole.shape[1]], "FLINT's product")
         _same(found[-1].residues, reduced, "FLINT's result")
-        return found[-1].multiply + found[-1].reduce
+        return _reduced(found[-1])
 
     alternate({**sides, **({"flint": theirs} if peer else {})}, case.rounds)
-    multiply = statistics.median(f.multiply for f in found) if found else None
-    reduce = statistics.median(f.multiply + f.reduce for f in found) if found else None
+    multiply = median(Timing(f.multiply_wall, f.multiply) for f in found) if found else None
+    reduce = median(map(_reduced, found)) if found else None
     extra: dict[str, Any] = {"rounds": case.rounds, "words": 32}
     if case.index == PAPER_INDEX and case.primes == figures.PRIMES:
         extra["papers_seconds"] = {name: value.number / 1e3 for name, value in papers_products().items()}
     for side in sides.values():
         yield side.record("product", case.name, multiply if side.method == "unreduced" else reduce, extra)
+
+
+def _reduced(f: flint.Product) -> Timing:
+    return Timing(f.multiply_wall + f.reduce_wall, f.multiply + f.reduce)
 
 
 def _own(case: AesCase) -> Iterator[Record]:
@@ -219,12 +209,12 @@ def _slots(case: AesCase) -> Iterator[Record]:
             case=f"slots, {name}",
             params=f"Phi_{case.index}, {slots.size:,} slots of GF(2^{slots.field_degree})",
             algorithm="ringforge",
-            seconds=measure(call, case.budget_s, at_least=3).wall,
+            **both_clocks(measure(call, case.budget_s, at_least=3)),
         )
 
 
 def compare(case: AesCase, cases: Sequence[str] = CASES, peer: bool = True) -> Iterator[Record]:
-    """Records of the cases; FLINT's times are processor time on one thread.
+    """Records of the cases; FLINT has one thread.
 
     Raises:
         ParameterError: an unknown case, or as `AesCase.check`. Error: results differ, or FLINT is not installed.
@@ -290,9 +280,8 @@ def scheme(params: ltv.Parameters, level: int = 0, threads: int = 1, rounds: int
             algorithm=params.gadget,
             level=level,
             threads=threads,
-            seconds=taken[name].cpu if threads == 1 else taken[name].wall,
-            extra=extra
-            | {"wall_seconds": taken[name].wall, "cpu_seconds": taken[name].cpu, "insecure": params.insecure},
+            extra=extra | {"insecure": params.insecure},
+            **both_clocks(taken[name], threads=threads),
         )
 
 
@@ -307,14 +296,14 @@ def scheme_beside_the_paper(records: Sequence[Record]) -> list[Table]:
         printed = r.extra.get("papers_seconds", {}).get("FPGA")
         beside: tuple[Cell, ...] = (None, None)
         if printed is not None:
-            beside = Value(1e3 * printed, "ms", "paper"), Value(printed / r.extra["wall_seconds"], "x", "derived")
+            beside = Value(1e3 * printed, "ms", "paper"), _over(printed, r.wall_seconds)
         rows.append((r.case, f"{r.level}", f"{r.threads}", *_times_of(r), *beside))
     if not rows:
         return []
     for keys, key in _neighbours(records, "ltv, keys", "ltv, evaluation key"):
         both = [
-            Value(1e3 * (keys.extra[clock] + key.extra["levels_factor"] * key.extra[clock]), "ms", "derived")
-            for clock in ("wall_seconds", "cpu_seconds")
+            Value(1e3 * ((a or 0.0) + key.extra["levels_factor"] * (b or 0.0)), "ms", "derived")
+            for a, b in ((keys.wall_seconds, key.wall_seconds), (keys.cpu_seconds, key.cpu_seconds))
         ]
         rows.append(("keys of all levels, by their bytes", None, f"{key.threads}", *both, None, None))
     note = (
@@ -335,22 +324,31 @@ def beside_the_paper(records: Sequence[Record]) -> list[Table]:
     return [*made, _own_table(own)] if own else made
 
 
-def _times_of(r: Record) -> list[Value]:
-    return [Value(1e3 * r.extra[f"{clock}_seconds"], "ms", "measured") for clock in ("wall", "cpu")]
+def _times_of(r: Record) -> list[Cell]:
+    return [None if t is None else Value(1e3 * t, "ms", "measured") for t in (r.wall_seconds, r.cpu_seconds)]
+
+
+def _over(other: float | None, ours: float | None) -> Cell:
+    return None if other is None or not ours else Value(other / ours, "x", "derived")
+
+
+def _peer_times(r: Record) -> tuple[float | None, float | None]:
+    return r.peer_wall_seconds, r.peer_cpu_seconds
 
 
 def _product_table(products: Sequence[Record]) -> Table:
     papers = papers_products()
     rows: list[tuple[Cell, ...]] = []
     for r in products:
-        over = None if r.peer_seconds is None else Value(r.peer_seconds / r.extra["cpu_seconds"], "x", "derived")
-        others = (Value(v.number / 1e3 / r.extra["wall_seconds"], "x", "derived") for v in papers.values())
+        over = _over(r.peer_cpu_seconds, r.cpu_seconds)
+        others = (_over(v.number / 1e3, r.wall_seconds) for v in papers.values())
         rows.append((f"ours, {METHODS[r.algorithm]}", str(r.threads), *_times_of(r), over, *others))
-    whole = {r.algorithm: r.peer_seconds for r in products if r.peer_seconds is not None}
-    for method, seconds in whole.items():
+    whole = {r.algorithm: r for r in products if r.peer_seconds is not None}
+    for method, r in whole.items():
         if method != "barrett":
             what = "not reduced" if method == "unreduced" else "reduced"
-            rows.append((f"FLINT, {what}", "1", None, Value(1e3 * seconds, "ms", "measured"), *(None,) * 4))
+            times = (None if t is None else Value(1e3 * t, "ms", "measured") for t in _peer_times(r))
+            rows.append((f"FLINT, {what}", "1", *times, *(None,) * 4))
     rows += [(f"the paper's {name}, not reduced, with transfers", None, v, *(None,) * 5) for name, v in papers.items()]
     return Table(
         f"A product, {products[0].params}",
@@ -365,13 +363,13 @@ def _product_table(products: Sequence[Record]) -> Table:
 
 
 def _own_table(own: Sequence[Record]) -> Table:
-    first = own[0].extra["cpu_seconds"]
+    first = own[0].cpu_seconds or 0.0
     rows: list[tuple[Cell, ...]] = []
     for r in own:
-        cpu, bits = r.extra["cpu_seconds"], r.extra["bits"]
+        cpu, bits = r.cpu_seconds or 0.0, r.extra["bits"]
         name = METHODS[r.algorithm] if r.algorithm == "own" else f"zero padding, {METHODS[r.algorithm]}"
         a_bit = Value(1e6 * cpu / bits, "us", "derived")
-        rows.append((name, f"{bits}", f"{r.extra['words']}", *_times_of(r), a_bit, Value(cpu / first, "x", "derived")))
+        rows.append((name, f"{bits}", f"{r.extra['words']}", *_times_of(r), a_bit, _over(cpu, first)))
     return Table(
         f"A product modulo Phi_{own[0].params.split('_')[1].split(',')[0]} and one prime, one thread",
         ("", "bits", "word", "wall", "CPU", "CPU a bit of the modulus", "over own"),

@@ -22,8 +22,8 @@ from ringforge.aes.engine import BLOCK_BYTES
 from ringforge.aes.ltv_engine import BITS, DEPTH, LEVELS, plan
 from ringforge.aes.sbox import cipher
 from ringforge.errors import ParameterError
-from ringforge.lab.bench.timing import Timing, measure
 from ringforge.lab.tables import Cell, Table, Value
+from ringforge.lab.timing import Timing, both_clocks, measure
 from ringforge.runs import Record
 
 #: Parts, and what they are of one ciphertext.
@@ -142,8 +142,7 @@ def run(case: HostCase) -> Iterator[Record]:
         for threads in case.threads:
             for part, call in _calls(context, level, threads).items():
                 timing = measure(call, case.budget_s, at_least=case.rounds)
-                share = 1 / (_TERMS - 1) if part == "addition" else 1.0
-                timing = Timing(share * timing.wall, share * timing.cpu, timing.iterations)
+                timing = timing.times(1 / (_TERMS - 1) if part == "addition" else 1.0)
                 taken[threads][part][level] = timing
                 yield _record(case, f"host, {part}", level, threads, timing, {"count": often[part][level]})
     for threads in case.threads:
@@ -172,15 +171,13 @@ def _record(
         algorithm=case.params.gadget,
         level=level,
         threads=threads,
-        seconds=timing.cpu if threads == 1 else timing.wall,
         extra={
             "kernels": _native.kernels.active(),
-            "wall_seconds": timing.wall,
-            "cpu_seconds": timing.cpu,
             "samples": timing.iterations,
             **limbs,
             **extra,
         },
+        **both_clocks(timing, threads=threads),
     )
 
 
@@ -202,7 +199,7 @@ def tables(records: Sequence[Record]) -> list[Table]:
             )
             for part in PARTS
         )
-        both = (Value(whole.extra[f"{clock}_seconds"], "s", "model") for clock in ("wall", "cpu"))
+        both = (Value(t or 0.0, "s", "model") for t in (whole.wall_seconds, whole.cpu_seconds))
         rows += (("all", *(None,) * (len(levels) + 1), *both),)
         limbs = [parts["host, digits", level].extra["limbs"] for level in levels]
         note = (

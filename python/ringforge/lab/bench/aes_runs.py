@@ -10,7 +10,6 @@ evaluator that it consists of, as long as a round's: what is between them is `ot
 from __future__ import annotations
 
 import resource
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -24,9 +23,9 @@ from ringforge.aes import clear, files
 from ringforge.aes.engine import ROUNDS, AesClient, AesServer, Direction, State, as_direction
 from ringforge.aes.keys import SCHEMES, Scheme
 from ringforge.errors import Error, ParameterError
-from ringforge.lab.bench.timing import cpu_seconds
 from ringforge.lab.papers.aes import figures, times
 from ringforge.lab.tables import Cell, Table, Value
+from ringforge.lab.timing import Timing, Watch, both_clocks, timed, total
 from ringforge.runs import Record
 
 #: FIPS-197, appendix C.1: key, block, and the block encrypted.
@@ -104,21 +103,22 @@ def scheme_of(name: str) -> Scheme:
 
 @dataclass
 class _Steps:
-    """Seconds and calls by step; calls within calls count as the outer one."""
+    """Times and calls by step; calls within calls count as the outer one."""
 
-    seconds: dict[str, float] = field(default_factory=dict)
+    times: dict[str, Timing] = field(default_factory=dict)
     calls: dict[str, int] = field(default_factory=dict)
     within: bool = False
 
     def timed(self, step: str, call: Callable[[], Any]) -> Any:
         if self.within:
             return call()
-        self.within, begin = True, time.perf_counter()
+        self.within, watch = True, Watch()
         try:
             return call()
         finally:
             self.within = False
-            self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - begin
+            taken = watch.read()
+            self.times[step] = total((self.times[step], taken)) if step in self.times else taken
             self.calls[step] = self.calls.get(step, 0) + 1
 
 
@@ -194,17 +194,15 @@ def _open(case: RunCase) -> _Sides:
     secret, evaluation = directory / "secret.rgfg", directory / "evaluation"
     round_keys = directory / f"round-keys-{case.direction}"
     evaluation.mkdir(parents=True, exist_ok=True)
-    begin = time.perf_counter()
-    scheme.make(case.set, case.insecure, secret, evaluation, case.threads)
-    made = time.perf_counter() - begin
+    made, _ = timed(lambda: scheme.make(case.set, case.insecure, secret, evaluation, case.threads))
     client = scheme.client(secret, evaluation, case.threads)
     server = scheme.server(evaluation, case.threads)
-    begin = time.perf_counter()
+    watch = Watch()
     if not round_keys.exists():
         files.write_round_keys(round_keys, client, KEY, case.direction)
     extra = {
-        "keys_seconds": made,
-        "round_keys_seconds": time.perf_counter() - begin,
+        "keys_seconds": made.wall,
+        "round_keys_seconds": watch.read().wall,
         "key_bytes": _size(evaluation),
         "round_key_bytes": _size(round_keys),
     }
@@ -238,9 +236,7 @@ def run(case: RunCase) -> Iterator[Record]:
     blocks, wanted = _blocks(case, scheme_of(case.set).shape(case.set, case.insecure).codec.slots)
     sides = _open(case)
     client, server = sides.client, sides.server
-    begin = time.perf_counter()
-    state = client.encrypt_blocks(blocks, case.direction)
-    encrypted = time.perf_counter() - begin
+    encrypted, state = timed(lambda: client.encrypt_blocks(blocks, case.direction))
     steps = _watch(server)
     _peak_mib()
     found: list[Record] = []
@@ -250,33 +246,30 @@ def run(case: RunCase) -> Iterator[Record]:
         state = made[0]
         found.append(record)
         yield record
-    begin = time.perf_counter()
-    got = client.decrypt_blocks(state)
-    decrypted = time.perf_counter() - begin
+    decrypted, got = timed(lambda: client.decrypt_blocks(state))
     if not np.array_equal(got, wanted):
         wrong = int(np.count_nonzero((got != wanted).any(axis=1)))
         raise Error(f"{wrong:,} of {len(wanted):,} blocks are wrong: this build of ringforge is broken")
-    seconds = sum(r.seconds for r in found)
+    whole = total(Timing(r.wall_seconds or 0.0, r.cpu_seconds or 0.0) for r in found)
     names = dict.fromkeys(name for r in found for name in r.extra["steps"])
     yield _record(
         case,
         server.scheme,
         "run",
-        seconds,
+        whole,
         max(r.peak_mib or 0.0 for r in found),
         {
             "blocks": len(blocks),
             "slots": server.slots,
-            "block_seconds": seconds / len(blocks),
-            "cpu_seconds": sum(r.extra["cpu_seconds"] for r in found),
+            "block_seconds": whole.wall / len(blocks),
             "steps": {n: sum(r.extra["steps"].get(n, 0.0) for r in found) for n in names},
             "calls": {n: sum(r.extra["calls"].get(n, 0) for r in found) for n in names},
             "transforms": sum(r.extra["transforms"] for r in found),
             "transform_seconds": _transform_seconds(server),
             "predicted_budget": found[-1].extra["predicted_budget"],
             "measured_budget": found[-1].extra["measured_budget"],
-            "encrypt_seconds": encrypted,
-            "decrypt_seconds": decrypted,
+            "encrypt_seconds": encrypted.wall,
+            "decrypt_seconds": decrypted.wall,
             **sides.extra,
         },
     )
@@ -284,21 +277,22 @@ def run(case: RunCase) -> Iterator[Record]:
 
 def _round(case: RunCase, sides: _Sides, state: State, i: int, steps: _Steps, made: list[State]) -> Record:
     server = sides.server
-    steps.seconds, steps.calls = {}, {}
-    wall, cpu = time.perf_counter(), cpu_seconds()
+    steps.times, steps.calls = {}, {}
+    watch = Watch()
     with _native.counting() as did:
         key = steps.timed(_READING, lambda: sides.keys.round(i))
         made.append(server.start(state, key) if i == 0 else server.round(state, i, key))
-    wall, cpu = time.perf_counter() - wall, cpu_seconds() - cpu
+    taken = watch.read()
+    other = max(0.0, taken.wall - total(steps.times.values()).wall)
     return _record(
         case,
         server.scheme,
         f"run, round {i}",
-        wall,
+        taken,
         _peak_mib(),
         {
-            "cpu_seconds": cpu,
-            "steps": {**steps.seconds, "other": max(0.0, wall - sum(steps.seconds.values()))},
+            "steps": {**{step: t.wall for step, t in steps.times.items()}, "other": other},
+            "steps_cpu": {step: t.cpu for step, t in steps.times.items()},
             "calls": dict(steps.calls),
             "transforms": did.operations.ntt + did.operations.intt,
             "predicted_budget": server.predicted_budget(made[0]),
@@ -307,16 +301,16 @@ def _round(case: RunCase, sides: _Sides, state: State, i: int, steps: _Steps, ma
     )
 
 
-def _record(case: RunCase, scheme: str, name: str, seconds: float, peak: float, extra: dict[str, Any]) -> Record:
+def _record(case: RunCase, scheme: str, name: str, taken: Timing, peak: float, extra: dict[str, Any]) -> Record:
     return Record(
         system="aes",
         case=name,
         params=case.set,
         algorithm=scheme,
         threads=case.threads,
-        seconds=seconds,
         peak_mib=peak,
         extra={"kernels": _native.kernels.active(), "direction": case.direction, **extra},
+        **both_clocks(taken, clock="wall"),
     )
 
 
@@ -341,13 +335,17 @@ def _measured(number: float, unit: str) -> Value:
     return Value(number, unit, "measured")
 
 
+def _clocks(r: Record) -> tuple[float | None, float | None]:
+    return r.wall_seconds, r.cpu_seconds
+
+
 def _rounds(whole: Record, rounds: Sequence[Record]) -> list[Table]:
     names = list(whole.extra["steps"])
     title = f"AES-128 under {whole.algorithm.upper()}, {whole.params}: {whole.extra['blocks']:,} blocks"
     unit = whole.extra["transform_seconds"]
     notes = [
         f"{whole.threads} thread(s); keys, made once, are {whole.extra['key_bytes'] / 1e6:,.0f} MB, and "
-        f"{whole.extra['round_key_bytes'] / 1e6:,.0f} MB of round keys. {whole.extra['cpu_seconds']:.1f} s of "
+        f"{whole.extra['round_key_bytes'] / 1e6:,.0f} MB of round keys. {whole.cpu_seconds or 0.0:.1f} s of "
         "processor time in all."
     ]
     if unit is not None:
@@ -356,9 +354,9 @@ def _rounds(whole: Record, rounds: Sequence[Record]) -> list[Table]:
     lines = [*((r.case.removeprefix("run, round "), r) for r in rounds), ("all", whole)]
     steps = Table(
         f"{title}: seconds",
-        ("round", "time [s]", *(f"{n} [s]" for n in names)),
+        ("round", "wall [s]", "processor [s]", *(f"{n} [s]" for n in names)),
         tuple(
-            (name, *(_measured(t, "") for t in (r.seconds, *(r.extra["steps"].get(n, 0.0) for n in names))))
+            (name, *(_measured(t or 0.0, "") for t in (*_clocks(r), *(r.extra["steps"].get(n, 0.0) for n in names))))
             for name, r in lines
         ),
         tuple(notes),

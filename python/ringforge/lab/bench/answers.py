@@ -4,7 +4,40 @@
 
 from __future__ import annotations
 
-from ringforge.cli.output import Result
+import json
+
+from ringforge.cli.output import Result, emit
+from ringforge.cli.records import RecordLine
+from ringforge.runs import Clock, Record
+
+
+class Measured(Result):
+    """The machine that a time was measured on, and its load."""
+
+    cpu: str
+    """Name of the processor."""
+    cores: int
+    usable_cores: int
+    date: str
+    """When it was measured, ISO 8601 in UTC."""
+    load_before: list[float]
+    """Load averages of 1, 5 and 15 minutes when the work began."""
+    load_after: list[float]
+    """The same when it was done."""
+
+
+class BenchLine(RecordLine):
+    """A measurement with both clocks of both sides; `seconds`, `encode_seconds` and `peer_seconds` are by `clock`."""
+
+    clock: Clock
+    """Of the ratio, too."""
+    wall_seconds: float
+    cpu_seconds: float
+    """Processor time of all threads and child processes."""
+    peer_wall_seconds: float | None
+    peer_cpu_seconds: float | None
+    """Null where a publication states wall time only."""
+    machine: Measured
 
 
 class HltLine(Result):
@@ -13,7 +46,11 @@ class HltLine(Result):
     params: str
     diagonals: int
     schedule: str
+    wall_seconds: float
+    """Of one run."""
     cpu_seconds: float
+    """Processor time of the same run."""
+    machine: Measured
     read: int
     """Ciphertext limbs that operations read from memory."""
     written: int
@@ -32,3 +69,8 @@ class HltLine(Result):
     """Largest difference from the exact result."""
     error_bound: float
     """Predicted."""
+
+
+def emit_line(record: Record) -> None:
+    """Print a measured record; for commands that declare `BenchLine` and print lines."""
+    emit(BenchLine(**json.loads(record.to_json())))

@@ -14,12 +14,11 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from ringforge import _native, ltv
+from ringforge import ltv
 from ringforge.aes.engine import as_direction
 from ringforge.cli.console import console
 from ringforge.cli.options import output_file, overwrites
 from ringforge.cli.output import TEXT, AsJson, emit, prints
-from ringforge.cli.records import RecordLine, emit_record
 from ringforge.lab.bench import aes as aes_bench
 from ringforge.lab.bench import aes_host, aes_runs, gate_integers, omr_boards, omr_posting, omr_profile
 from ringforge.lab.bench import gates as gates_bench
@@ -32,13 +31,14 @@ from ringforge.lab.bench import psi as psi_bench
 from ringforge.lab.bench import psi_poly as poly_bench
 from ringforge.lab.bench import ring as ring_bench
 from ringforge.lab.bench import scale as scale_bench
-from ringforge.lab.bench.answers import HltLine
+from ringforge.lab.bench.answers import BenchLine, HltLine, emit_line
 from ringforge.lab.papers.matmul.parameters import INSECURE_REASON
 from ringforge.lab.tables import TableList, answers, render
+from ringforge.lab.timing import Machine
 from ringforge.omr.sets import Set
 from ringforge.omr.sets import named as named_omr
 from ringforge.params import named
-from ringforge.runs import Record, environment, save, table
+from ringforge.runs import Record, duration, save, table
 
 app = typer.Typer(
     help="Measure Ringforge beside a peer, alternating on this machine.", no_args_is_help=True, add_completion=False
@@ -92,28 +92,35 @@ class PsiAlgorithm(StrEnum):
 
 
 def _finish(records: Iterable[Record], title: str, as_json: bool, folder: Path | None, name: str) -> list[Record]:
-    """Prints and saves records as they come; returns them."""
+    """Prints and saves records as they come, each with the load of the machine around it; returns them."""
     status = console(stderr=True)
-    env = environment(kernels=_native.kernels.active(), compiler_flags="-O3, kernels by CPU feature")
+    machine = Machine()
     done: list[Record] = []
-    for r in records:
-        done.append(r)
+    for made in records:
+        done.append(r := replace(made, machine=machine.around()))
         if folder is not None:
             # After each: a run of an hour that is cut off leaves what it has.
-            path = save(done, folder, f"{name}-{env['date'][:10]}", env)
+            path = save(done, folder, f"{name}-{machine.environment['date'][:10]}", machine.environment)
         if as_json:
-            emit_record(r)
+            emit_line(r)
         else:
             level = "" if r.level is None else f" at level {r.level}"
-            status.print(f"  {r.case}{level}: {r.seconds:.3g} s", style="dim")
+            status.print(f"  {r.case}{level}: {_both(r.wall_seconds, r.cpu_seconds)}{_peer(r)}", style="dim")
     if not as_json:
         screen = console(width=_WIDTH)
         screen.print(table(done, title))
-        machine = f"{env['cpu']}, {env['usable_cores']} cores, kernels {env['kernels']}"
-        screen.print(f"{machine}, commit {env['commit']}, {env['date']}")
+        screen.print(machine.text(), soft_wrap=True)
     if folder is not None and done:
         status.print(f"written to {path}")
     return done
+
+
+def _both(wall: float | None, cpu: float | None) -> str:
+    return f"wall {duration(wall)}, processor {duration(cpu)}"
+
+
+def _peer(r: Record) -> str:
+    return "" if r.peer is None else f"; {r.peer}: {_both(r.peer_wall_seconds, r.peer_cpu_seconds)}"
 
 
 def _print(shown: Table) -> None:
@@ -121,7 +128,7 @@ def _print(shown: Table) -> None:
 
 
 @app.command("matvec")
-@prints(TEXT, RecordLine, lines=True)
+@prints(TEXT, BenchLine, version=2, lines=True)
 def matvec_command(
     layer: Annotated[
         list[str] | None,
@@ -187,7 +194,7 @@ def matvec_command(
 
 
 @app.command("matmul")
-@prints(TEXT, RecordLine, lines=True)
+@prints(TEXT, BenchLine, version=2, lines=True)
 def matmul_command(
     shape: Annotated[
         list[str] | None,
@@ -240,7 +247,10 @@ def matmul_command(
         threads=threads,
         insecure=insecure,
     )
+    # What differs from a plain run has a file of its own.
     sets = "-".join(dict.fromkeys(c.params for c in todo))
+    sets += "".join(f"-{a}" for a in dict.fromkeys(algorithm or ()) if a != "ringforge")
+    sets += "" if level == "full" else f"-{level}"
     done = _finish(
         matmul_bench.compare(todo, peer=peer is not LattigoPeer.none),
         f"matmul, {threads} thread(s), the peer on 1",
@@ -253,7 +263,7 @@ def matmul_command(
 
 
 @app.command("hlt")
-@prints(TEXT, HltLine, lines=True)
+@prints(TEXT, HltLine, version=2, lines=True)
 def hlt_command(
     params: Annotated[
         str, typer.Option(help="Parameter set; set-a, set-b, set-c: those of the matrix-product paper.")
@@ -285,7 +295,7 @@ def hlt_command(
 
 
 @app.command("ring")
-@prints(TEXT, RecordLine, lines=True)
+@prints(TEXT, BenchLine, version=2, lines=True)
 def ring_command(
     case: Annotated[
         list[str] | None, typer.Option(help=f"One of {', '.join(ring_bench.CASES)}; may be repeated.")
@@ -312,7 +322,7 @@ def ring_command(
 
 
 @app.command("gates")
-@prints(TEXT, RecordLine, lines=True)
+@prints(TEXT, BenchLine, version=2, lines=True)
 def gates_command(
     params: Annotated[
         list[str] | None,
@@ -394,7 +404,7 @@ def _integers(
 
 
 @app.command("psi")
-@prints(TEXT, RecordLine, lines=True)
+@prints(TEXT, BenchLine, version=2, lines=True)
 def psi_command(
     mode: Annotated[str, typer.Option(help="direct or oprf.")] = "direct",
     bits: Annotated[int, typer.Option(help="Mode direct: bits of an element.")] = 32,
@@ -479,7 +489,7 @@ def _profile(chosen: Set, plot: Path | None, as_json: bool) -> None:
 
 
 @app.command("omr")
-@prints(TEXT, RecordLine | TableList, lines=True)
+@prints(TEXT, BenchLine | TableList, version=2, lines=True)
 @overwrites
 def omr_command(
     case: Annotated[
@@ -604,7 +614,7 @@ def omr_command(
 
 
 @app.command("aes")
-@prints(TEXT, RecordLine, lines=True)
+@prints(TEXT, BenchLine, version=2, lines=True)
 def aes_command(
     case: Annotated[
         list[str] | None, typer.Option(help=f"{', '.join(aes_bench.CASES)}; may be repeated; all by default.")
@@ -706,7 +716,7 @@ def aes_command(
 
 
 @app.command("scale")
-@prints(TEXT, RecordLine, lines=True)
+@prints(TEXT, BenchLine, version=2, lines=True)
 def scale_command(
     system: Annotated[
         list[str] | None, typer.Option(help=f"{', '.join(scale_bench.SYSTEMS)}; may be repeated; all by default.")

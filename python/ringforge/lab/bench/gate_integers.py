@@ -3,14 +3,13 @@
 """Encrypted integers on gates beside tfhe-rs's unsigned integers, in turn, on one thread.
 
 Each side has keys that promise failures of the same probability for what it bootstraps: a decision of a gate here, a
-programmable bootstrap there. Operands are fresh, times are processor times, and every result is decrypted and compared.
+programmable bootstrap there. Operands are fresh, ratios are of processor time, and every result is decrypted and
+compared.
 """
 
 from __future__ import annotations
 
 import re
-import statistics
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,8 +23,8 @@ from ringforge.errors import Error, ParameterError
 from ringforge.gates import integers, sets
 from ringforge.gates.integers import IntType
 from ringforge.gates.sums import limit_log2
-from ringforge.lab.bench.timing import Timing, alternate
 from ringforge.lab.peers import tfhe
+from ringforge.lab.timing import Timing, alternate, both_clocks, median, timed, total
 from ringforge.runs import Record, duration
 
 #: The peer's parameters that promise as much as ours.
@@ -81,12 +80,8 @@ class _Side:
     samples: dict[str, list[Timing]] = field(default_factory=dict)
 
     def median(self, name: str) -> Timing:
-        rounds = self.samples[name]
-        return Timing(
-            statistics.median(t.wall for t in rounds),
-            statistics.median(t.cpu for t in rounds),
-            sum(t.iterations for t in rounds),
-        )
+        """Over all rounds."""
+        return median(self.samples[name])
 
 
 class Ours(_Side):
@@ -100,34 +95,28 @@ class Ours(_Side):
         self.bootstraps: dict[str, int] = {}
         self._random = np.random.default_rng(1)
 
-    def round(self) -> float:
+    def round(self) -> Timing:
         """One round; returns the sum of its medians."""
-        total = 0.0
         for name in self.case.operations:
-            timing = self._time(name)
-            self.samples.setdefault(name, []).append(timing)
-            total += timing.cpu
-        return total
+            self.samples.setdefault(name, []).append(self._time(name))
+        return total(self.samples[name][-1] for name in self.case.operations)
 
     def _time(self, name: str) -> Timing:
         operation, width = split(name)
         ours, exact = OPERATIONS[operation]
         dtype, evaluator = IntType(width), gates.Evaluator(self.key)
-        walls: list[float] = []
-        cpus: list[float] = []
+        runs: list[Timing] = []
         # The first run makes the circuit and warms up.
-        while len(walls) < 3 or sum(walls) < self.case.budget_s:
+        while len(runs) < 3 or total(runs).wall < self.case.budget_s:
             a, b = (int.from_bytes(self._random.bytes(width // 8), "little") for _ in range(2))
             x, y = (evaluator.bind(integers.encrypt(self.secret, v, dtype)) for v in (a, b))
             before = evaluator.bootstraps
-            cpu, wall = time.process_time(), time.perf_counter()
-            result = ours(x, y)
-            walls.append(time.perf_counter() - wall)
-            cpus.append(time.process_time() - cpu)
+            taken, result = timed(lambda x=x, y=y: ours(x, y))  # type: ignore[misc]
+            runs.append(taken)
             self.bootstraps[name] = evaluator.bootstraps - before
             if integers.decrypt(self.secret, result) != exact(a, b) % (1 << width):
                 raise Error(f"{name} is wrong at {self.case.params}: a gate failed, or the build is bad")
-        return Timing(statistics.median(walls[1:]), statistics.median(cpus[1:]), len(walls) - 1)
+        return median(runs[1:])
 
 
 class _Peer(_Side):
@@ -136,15 +125,15 @@ class _Peer(_Side):
         self.case, self.params = case, params
         self.last: tfhe.IntegersResult | None = None
 
-    def round(self) -> float:
+    def round(self) -> Timing:
         self.last = tfhe.run_integers(tfhe.IntegersRequest(self.params, self.case.operations, self.case.budget_s))
         for name, g in self.last.operations.items():
             self.samples.setdefault(name, []).append(Timing(g.seconds, g.cpu_seconds, g.iterations))
-        return sum(g.cpu_seconds for g in self.last.operations.values())
+        return total(self.samples[name][-1] for name in self.last.operations)
 
 
 def compare(case: IntegersCase, *, peer: bool = True) -> Iterator[Record]:
-    """A record for each operation. `seconds` is processor time.
+    """A record for each operation.
 
     Raises:
         ParameterError: a case that cannot be measured. PeerMissingError: no Rust. Error: a result is wrong.
@@ -154,7 +143,7 @@ def compare(case: IntegersCase, *, peer: bool = True) -> Iterator[Record]:
     if theirs is not None:
         tfhe.program()
     ours = Ours(case)
-    sides: dict[str, Callable[[], float]] = {"ours": partial(ours.round)}
+    sides: dict[str, Callable[[], Timing]] = {"ours": partial(ours.round)}
     if theirs is not None:
         sides["tfhe"] = partial(theirs.round)
     alternate(sides, case.rounds)
@@ -162,42 +151,39 @@ def compare(case: IntegersCase, *, peer: bool = True) -> Iterator[Record]:
     for name in case.operations:
         timing = ours.median(name)
         extra: dict[str, Any] = {
-            "seconds_are": "processor time of one operation on fresh operands",
-            "wall_seconds": timing.wall,
             "runs": timing.iterations,
             "rounds": case.rounds,
-            "rounds_seconds": [t.cpu for t in ours.samples[name]],
+            "rounds_seconds": [[t.wall, t.cpu] for t in ours.samples[name]],
             "bootstraps": ours.bootstraps[name],
             "failure_log2": limit_log2(s),
             "security_bits": min(security.estimate(i).bits for i in s.instances().values()),
             "kernels": _native.kernels.active(),
             "insecure": s.insecure,
         }
-        beside: dict[str, Any] = {}
+        beside: dict[str, Any] = both_clocks(timing)
         if theirs is not None and theirs.last is not None:
             other = theirs.median(name)
             beside = {
                 "peer": theirs.last.peer,
                 "peer_version": theirs.last.peer_version,
-                "peer_seconds": other.cpu,
+                **both_clocks(timing, other),
             }
             extra |= {
                 "peer_params": theirs.params,
-                "peer_wall_seconds": other.wall,
                 "peer_runs": other.iterations,
-                "peer_rounds_seconds": [t.cpu for t in theirs.samples[name]],
+                "peer_rounds_seconds": [[t.wall, t.cpu] for t in theirs.samples[name]],
                 "peer_failure_log2": theirs.last.failure_log2,
                 "peer_security_bits": theirs.last.security_bits(),
             }
         yield Record(
-            system="gates", case=name, params=case.params, algorithm="ginx", threads=1, seconds=timing.cpu,
-            extra=extra, **beside,
+            system="gates", case=name, params=case.params, algorithm="ginx", threads=1, extra=extra,
+            **beside,
         )  # fmt: skip
 
 
 def details(records: Sequence[Record]) -> Table:
     """Bootstraps, failures and security of both sides."""
-    made = Table(title="encrypted integers, one thread: time, failures and security (bits)")
+    made = Table(title="encrypted integers, one thread: processor time, failures and security (bits)")
     made.add_column("params")
     made.add_column("case")
     for name in (

@@ -2,7 +2,9 @@
 # Copyright 2026 The Ringforge authors
 """Gates on encrypted bits beside tfhe-rs, in turn, and beside the third-generation paper's Table 2.
 
-Single gates are timed on one thread, by processor time. Batches are levels of independent NAND gates, by wall time.
+Single gates are timed on one thread, and their ratios are of processor time; batches are levels of independent NAND
+gates, whose ratios are of wall time where there are several threads. The paper states wall time, so it stands beside
+ours. Both clocks of both sides are kept.
 Every result is decrypted and compared. Where the peer has two parameter sets of the same promise, it is given the
 faster one.
 """
@@ -10,9 +12,8 @@ faster one.
 from __future__ import annotations
 
 import itertools
-import statistics
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -22,9 +23,9 @@ from rich.table import Table
 from ringforge import _native, gates, security
 from ringforge.errors import Error, ParameterError
 from ringforge.gates import GateKind, noise, sets
-from ringforge.lab.bench.timing import Timing, alternate, measure
 from ringforge.lab.papers.psi.figures import GATE_ROWS
 from ringforge.lab.peers import tfhe
+from ringforge.lab.timing import Timing, alternate, both_clocks, measure, median, total
 from ringforge.runs import Record, duration
 
 #: Sets of tfhe-rs that promise as much as ours.
@@ -88,14 +89,6 @@ class Samples:
         self.batches.setdefault(threads, []).append(Timing(wall, cpu, runs))
 
 
-def _median(rounds: Sequence[Timing]) -> Timing:
-    return Timing(
-        statistics.median(t.wall for t in rounds),
-        statistics.median(t.cpu for t in rounds),
-        sum(t.iterations for t in rounds),
-    )
-
-
 class Ours:
     """Our side: keys of one set, and rounds with them.
 
@@ -117,19 +110,19 @@ class Ours:
             for shift in (0, 1)
         ]
 
-    def round(self) -> float:
+    def round(self) -> Timing:
         """One round; returns the sum of its medians."""
         case = self.case
-        total = 0.0
+        parts: list[Timing] = []
         for gate in case.gates:
             timing = self._gate(GateKind[gate])
             self.samples.add_gate(gate, timing.wall, timing.cpu, timing.iterations)
-            total += timing.cpu
+            parts.append(timing)
         for threads in case.threads if case.batch else ():
             timing = self._batch(threads)
             self.samples.add_batch(threads, timing.wall / case.batch, timing.cpu / case.batch, timing.iterations)
-            total += timing.wall
-        return total
+            parts.append(timing)
+        return total(parts)
 
     def _gate(self, kind: GateKind) -> Timing:
         evaluator = gates.Evaluator(self.key)
@@ -156,21 +149,21 @@ class Ours:
         return timing
 
 
-def _peer_round(params: str, case: GatesCase, samples: Samples, results: list[tfhe.Result]) -> float:
+def _peer_round(params: str, case: GatesCase, samples: Samples, results: list[tfhe.Result]) -> Timing:
     result = tfhe.run(tfhe.Request(params, case.gates, case.budget_s, case.batch, case.threads))
     results.append(result)
     for gate, g in result.gates.items():
         samples.add_gate(gate, g.seconds, g.cpu_seconds, g.iterations)
     for b in result.batches:
         samples.add_batch(b.threads, b.seconds, b.cpu_seconds, b.gates)
-    return sum(g.cpu_seconds for g in result.gates.values())
+    return total(Timing(g.seconds, g.cpu_seconds, g.iterations) for g in result.gates.values())
 
 
 def compare(case: GatesCase, *, peer: bool = True) -> Iterator[Record]:
     """A record for each gate, then one for each number of threads of a batch.
 
     The peer takes part at sets that it has a match for (:data:`PEER_SETS`); the paper's sets by AP stand beside the
-    paper's own times. `seconds` is processor time of a single gate, and wall time for one gate of a batch.
+    paper's own times, which are wall time. Times of a batch are those of one of its gates.
 
     Raises:
         ParameterError: a case that cannot be measured. PeerMissingError: no Rust. Error: a gate's result is wrong.
@@ -182,39 +175,31 @@ def compare(case: GatesCase, *, peer: bool = True) -> Iterator[Record]:
         if peers:
             tfhe.program()
     ours = Ours(case)
-    sides: dict[str, Callable[[], float]] = {"ours": ours.round}
+    sides: dict[str, Callable[[], Timing]] = {"ours": ours.round}
     sides |= {name: partial(_peer_round, name, case, *state) for name, state in peers.items()}
     alternate(sides, case.rounds)
     common = _common(case, ours.key)
     s = sets.named(case.params, case.insecure)
     for gate in case.gates:
-        timing = _median(ours.samples.gates[gate])
+        rounds = ours.samples.gates[gate]
         extra = common | {
-            "seconds_are": "processor time of one gate",
-            "wall_seconds": timing.wall,
-            "runs": timing.iterations,
-            "rounds_seconds": [t.cpu for t in ours.samples.gates[gate]],
+            "runs": median(rounds).iterations,
+            "rounds_seconds": [[t.wall, t.cpu] for t in rounds],
             "failure_log2": noise.log2_failure(s, gate, "mux", case.accumulator),
             "failure_log2_of_gate_outputs": noise.log2_failure(s, gate, "gate", case.accumulator),
         }
-        record = _record(case, gate, 1, timing.cpu, extra)
-        sides_cpu = {name: _median(s.gates[gate]) for name, (s, _) in peers.items()}
-        yield _beside(
-            record, {n: t.cpu for n, t in sides_cpu.items()}, {n: t.wall for n, t in sides_cpu.items()}, peers
-        )
+        theirs = {name: median(state.gates[gate]) for name, (state, _) in peers.items()}
+        yield _record(case, gate, 1, median(rounds), theirs, extra, peers)
     for threads in case.threads if case.batch else ():
-        timing = _median(ours.samples.batches[threads])
+        rounds = ours.samples.batches[threads]
         extra = common | {
-            "seconds_are": "wall time for one gate of a batch",
-            "gates_per_second": 1 / timing.wall,
-            "cpu_seconds": timing.cpu,
-            "runs": timing.iterations,
-            "rounds_seconds": [t.wall for t in ours.samples.batches[threads]],
+            "gates_per_second": 1 / median(rounds).wall,
+            "runs": median(rounds).iterations,
+            "rounds_seconds": [[t.wall, t.cpu] for t in rounds],
             "batch": case.batch,
         }
-        record = _record(case, f"NAND x {case.batch}", threads, timing.wall, extra)
-        walls = {name: _median(s.batches[threads]).wall for name, (s, _) in peers.items()}
-        yield _beside(record, walls, walls, peers)
+        theirs = {name: median(state.batches[threads]) for name, (state, _) in peers.items()}
+        yield _record(case, f"NAND x {case.batch}", threads, median(rounds), theirs, extra, peers)
 
 
 def _common(case: GatesCase, key: Any) -> dict[str, Any]:
@@ -229,51 +214,43 @@ def _common(case: GatesCase, key: Any) -> dict[str, Any]:
     }
 
 
-def _record(case: GatesCase, name: str, threads: int, seconds: float, extra: dict[str, Any]) -> Record:
-    paper = PAPER.get(case.params)
-    record = Record(
-        system="gates", case=name, params=case.params, algorithm=case.accumulator, threads=threads, seconds=seconds,
-        extra=extra,
-    )  # fmt: skip
-    # The paper times one accumulation; MUX has two.
-    if paper is None or case.accumulator != "ap" or name == "MUX":
-        return record
-    accelerator, software = paper.processing_us * 1e-6, paper.software_us * 1e-6
-    return replace(
-        record,
-        peer="paper",
-        peer_version="accelerator, 12 at a time",
-        peer_seconds=accelerator,
-        extra=extra | {"paper_software_seconds": software, "software_ratio": software / seconds},
-    )
-
-
-def _beside(
-    record: Record,
-    seconds: dict[str, float],
-    walls: dict[str, float],
+def _record(
+    case: GatesCase,
+    name: str,
+    threads: int,
+    timing: Timing,
+    theirs: dict[str, Timing],
+    extra: dict[str, Any],
     peers: dict[str, tuple[Samples, list[tfhe.Result]]],
 ) -> Record:
-    """The record with the peer's faster set."""
-    if not seconds:
-        return record
-    best = min(seconds, key=lambda name: seconds[name])
-    result = peers[best][1][-1]
-    return replace(
-        record,
-        peer=result.peer,
-        peer_version=result.peer_version,
-        peer_seconds=seconds[best],
-        extra=dict(record.extra)
-        | {
+    """A record beside the faster set of the peer, else beside the paper, where there is either."""
+    paper = PAPER.get(case.params)
+    about: dict[str, Any] = {}
+    if theirs:
+        times = both_clocks(timing, threads=threads)
+        best = min(theirs, key=lambda name: theirs[name].by(times["clock"]))
+        times = both_clocks(timing, theirs[best], threads=threads)
+        result = peers[best][1][-1]
+        about = {"peer": result.peer, "peer_version": result.peer_version}
+        extra = extra | {
             "peer_params": best,
-            "peer_wall_seconds": walls[best],
-            "peer_seconds_by_params": seconds,
+            "peer_seconds_by_params": {name: t.by(times["clock"]) for name, t in theirs.items()},
             "peer_failure_log2": result.failure_log2,
             "peer_security_bits": result.security_bits(),
             "peer_security_published": tfhe.PUBLISHED_SECURITY if best == "default" else None,
-        },
-    )
+        }
+    # The paper times one accumulation; MUX has two.
+    elif paper is not None and case.accumulator == "ap" and name != "MUX":
+        accelerator, software = paper.processing_us * 1e-6, paper.software_us * 1e-6
+        times = both_clocks(timing, stated=accelerator)
+        about = {"peer": "paper", "peer_version": "accelerator, 12 at a time"}
+        extra = extra | {"paper_software_seconds": software, "software_ratio": software / times["seconds"]}
+    else:
+        times = both_clocks(timing, threads=threads)
+    return Record(
+        system="gates", case=name, params=case.params, algorithm=case.accumulator, threads=threads, extra=extra,
+        **about, **times,
+    )  # fmt: skip
 
 
 def details(records: Sequence[Record]) -> Table:
@@ -282,8 +259,8 @@ def details(records: Sequence[Record]) -> Table:
     made.add_column("params")
     made.add_column("case")
     for name in (
-        "threads", "time", "gates/s", "fails", "security", "peer's time, by its set", "ratio", "peer fails",
-        "peer's security", "paper's software", "ratio to it",
+        "threads", "wall", "processor", "gates/s", "fails", "security", "peer's time, by its set", "ratio",
+        "peer fails", "peer's security", "paper's software", "ratio to it",
     ):  # fmt: skip
         made.add_column(name, justify="right")
     for r in records:
@@ -296,7 +273,8 @@ def details(records: Sequence[Record]) -> Table:
             r.params,
             r.case,
             str(r.threads),
-            duration(r.seconds),
+            duration(r.wall_seconds),
+            duration(r.cpu_seconds),
             f"{x['gates_per_second']:.1f}" if "gates_per_second" in x else "-",
             _power(x.get("failure_log2")),
             f"{x['security_bits']:.0f}",

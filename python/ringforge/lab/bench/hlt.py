@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from rich.table import Table
 
 from ringforge import _native, ckks
-from ringforge.lab.bench.answers import HltLine
+from ringforge.lab.bench.answers import HltLine, Measured
+from ringforge.lab.timing import Machine, timed
 from ringforge.matmul.cost import split_steps
 from ringforge.matmul.engine import diagonals
 from ringforge.matmul.slots import SlotMatrix
@@ -37,7 +37,7 @@ def measure(
         schedules: of SCHEDULES.
         threads: of the run; traffic and working set are meant for one.
     """
-    session = ckks.Session(params, threads)
+    machine, session = Machine(), ckks.Session(params, threads)
     level, limb = params.max_level, 8 * params.degree
     matrix = sigma_like(params.slots, count)
     x = np.random.default_rng(1).uniform(-1, 1, params.slots)
@@ -59,15 +59,15 @@ def measure(
         before = _native.word_memory().now
         _native.reset_word_memory()
         with _native.counting() as did:
-            start = time.process_time()
-            out = hlt.run(c, session.galois_keys, threads)
-            seconds = time.process_time() - start
+            taken, out = timed(lambda h=hlt: h.run(c, session.galois_keys, threads))  # type: ignore[misc]
         t = did.traffic
         yield HltLine(
             params=params.name,
             diagonals=count,
             schedule=name,
-            cpu_seconds=seconds,
+            wall_seconds=taken.wall,
+            cpu_seconds=taken.cpu,
+            machine=Measured(**machine.around()),
             read=t.read,
             written=t.written,
             spilled=t.spilled,
@@ -89,7 +89,8 @@ def table(params: Parameters, count: int, rows: Sequence[HltLine]) -> Table:
     )
     for name in (
         "schedule",
-        "CPU",
+        "wall",
+        "processor",
         "ciphertext read",
         "written",
         "of it spilled",
@@ -108,6 +109,7 @@ def table(params: Parameters, count: int, rows: Sequence[HltLine]) -> Table:
     for r in rows:
         made.add_row(
             r.schedule,
+            f"{r.wall_seconds:.3g} s",
             f"{r.cpu_seconds:.3g} s",
             size(r.read),
             size(r.written),

@@ -3,7 +3,8 @@
 """Products of two encrypted matrices beside Lattigo's Algorithm 2: same degree, primes and scale.
 
 Our side runs in a child process of its own, as Lattigo does, on random matrices, and checks its result against
-float64 numpy. Encoding of diagonals and making of keys stand apart on both sides.
+float64 numpy. Encoding of diagonals and making of keys stand apart on both sides. Ours is measured before and after
+each run of Lattigo, whose long products are run once.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rich.table import Table
@@ -24,6 +25,7 @@ from ringforge.lab.bench.matmul_ours import Ours
 from ringforge.lab.papers.matmul import BENCHMARKS, Shape
 from ringforge.lab.papers.matmul.parameters import INSECURE_REASON
 from ringforge.lab.peers import lattigo
+from ringforge.lab.timing import Timing, both_clocks, median
 from ringforge.params import Parameters, named
 from ringforge.runs import Record
 
@@ -166,11 +168,13 @@ def measure_here(c: MatmulCase) -> Ours:
         text=True,
         env=os.environ,
     )
-    return Ours(**json.loads(out.stdout))
+    found = json.loads(out.stdout)
+    return Ours(**found | {name: Timing(**found[name]) for name in ("time", "encoding")})
 
 
 def compare(todo: Sequence[MatmulCase], *, peer: bool = True) -> Iterator[Record]:
-    """A record for each case. The peer runs on one thread, once for cases of equal shape and set.
+    """A record for each case. The peer runs on one thread, once for cases of equal shape and set, of which the first
+    is measured before and after it.
 
     Raises:
         PeerError: Lattigo failed, or is missing; the latter before anything is measured.
@@ -183,27 +187,37 @@ def compare(todo: Sequence[MatmulCase], *, peer: bool = True) -> Iterator[Record
         key = (c.shape, c.params)
         if peer and key not in done:
             done[key] = matmul_peer.measure(c.shape, named(c.params, c.insecure))
+            mine = _both(mine, measure_here(c))
         yield record(c, mine, done.get(key))
 
 
+def _both(before: Ours, after: Ours) -> Ours:
+    """One measurement of two, with both times kept."""
+    rounds = {"rounds_seconds": [[t.wall, t.cpu] for t in (before.time, after.time)]}
+    encoding = median((before.encoding, after.encoding))
+    return replace(after, time=median((before.time, after.time)), encoding=encoding, extra=after.extra | rounds)
+
+
 def record(c: MatmulCase, mine: Ours, theirs: matmul_peer.PeerProduct | None) -> Record:
-    """Both sides of a case."""
+    """Both sides of a case: by processor time where ours has one thread, as the peer does, else by wall time."""
     extra: dict[str, Any] = dict(mine.extra) | asdict(c.shape)
+    times = both_clocks(mine.time, None if theirs is None else theirs.published, threads=c.threads)
     if theirs is not None:
+        # By the clock of the record.
+        peer = theirs.by(times["clock"])
         extra |= {
             "peer_threads": 1,
             "peer_extrapolated": theirs.extrapolated,
-            "peer_seconds_merged": theirs.seconds,
-            "peer_merged": list(theirs.merged),
-            "peer_cpu_seconds": theirs.cpu_seconds,
-            "peer_seconds_bsgs": theirs.seconds_bsgs,
-            "peer_step_1": theirs.step_1,
-            "peer_step_2": theirs.step_2,
-            "peer_products": theirs.products,
-            "peer_bsgs_step_1": theirs.bsgs_step_1,
-            "peer_rotation_1": theirs.rotation_1,
-            "peer_rotation_2": theirs.rotation_2,
-            "peer_product": theirs.product,
+            "peer_seconds_merged": peer.whole,
+            "peer_merged": list(peer.merged),
+            "peer_seconds_bsgs": peer.bsgs,
+            "peer_step_1": peer.step_1,
+            "peer_step_2": peer.step_2,
+            "peer_products": peer.products,
+            "peer_bsgs_step_1": peer.bsgs_step_1,
+            "peer_rotation_1": peer.rotation_1,
+            "peer_rotation_2": peer.rotation_2,
+            "peer_product": peer.product,
             "peer_rotations": list(theirs.rotations),
             "peer_rotations_measured": list(theirs.measured),
             "peer_error": theirs.error,
@@ -216,14 +230,13 @@ def record(c: MatmulCase, mine: Ours, theirs: matmul_peer.PeerProduct | None) ->
         algorithm=mine.algorithm,
         level=mine.level,
         threads=c.threads,
-        seconds=mine.seconds,
-        encode_seconds=mine.encode_seconds,
+        encode_seconds=mine.encoding.by(times["clock"]),
         peer=None if theirs is None else "lattigo",
         peer_version=None if theirs is None else theirs.version,
-        peer_seconds=None if theirs is None else theirs.seconds_published,
         max_rel_error=mine.max_rel_error,
         peak_mib=mine.peak_mib,
         extra=extra,
+        **times,
     )
 
 
@@ -265,7 +278,7 @@ def details(records: Sequence[Record]) -> Table:
             str(e.get("keys", "-")),
             f"{e['key_mib']:.0f}" if "key_mib" in e else "-",
             *map(seconds, phases),
-            seconds(e.get("rotation_seconds")),
+            seconds(e.get("rotation_cpu_seconds")),
             ratio(r, "peer_seconds_merged"),
             ratio(r, "peer_seconds_bsgs"),
             f"{e['max_error']:.1e}" if "max_error" in e else "-",

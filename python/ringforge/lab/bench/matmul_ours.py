@@ -4,11 +4,8 @@
 
 from __future__ import annotations
 
-import itertools
 import resource
-import statistics
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +15,8 @@ from ringforge import _native, ckks
 from ringforge.devices import KeySet
 from ringforge.errors import ShapeError
 from ringforge.lab.papers.matmul import Shape
+from ringforge.lab.timing import Timing, median, timed, total
+from ringforge.lab.timing import measure as measured
 from ringforge.matmul.batch import BatchProduct
 from ringforge.matmul.engine import Options, Product, diagonals, shift_matrix
 from ringforge.matmul.methods import fame
@@ -39,10 +38,10 @@ BATCH = "batch"
 
 @dataclass(frozen=True)
 class Ours:
-    """Our side of a case. Seconds are medians, of processor time for one thread; `extra` is kept in the record."""
+    """Our side of a case: medians of a product, and what encoding took beforehand; `extra` is kept in the record."""
 
-    seconds: float
-    encode_seconds: float
+    time: Timing
+    encoding: Timing
     algorithm: str
     level: int
     max_rel_error: float | None
@@ -60,7 +59,7 @@ def measure(
     budget_s: float,
     full: bool = True,
 ) -> Ours:
-    """Seconds of one product; see `ringforge.lab.bench.matmul.ours`.
+    """Time of one product; see `ringforge.lab.bench.matmul.ours`.
 
     Args:
         full: inputs at the highest level, or at the lowest that a plan takes.
@@ -97,111 +96,97 @@ def make_keys(session: ckks.Session, product: Product) -> KeySet:
     return KeySet(session.galois_keys, client.relin_key(secret, product.relin_level, session.threads))
 
 
+def _prepared(product: Product) -> Timing:
+    """What encoding took so far."""
+    return Timing(product.prepare_seconds, product.prepare_cpu_seconds)
+
+
 def _run(
     session: ckks.Session, product: Product, shape: Shape, seed: int, budget_s: float, extra: dict[str, Any]
 ) -> Ours:
     plan, params = product.plan, session.params
-    start = time.perf_counter()
-    keys = make_keys(session, product)
-    key_seconds = time.perf_counter() - start
+    making, keys = timed(lambda: make_keys(session, product))
     product.prepare(keys)
-    prepared = product.prepare_seconds
+    prepared = _prepared(product)
     a, b = _matrices(shape, seed)
     left, right = (
         session.encrypt(layout.pack(x, params.slots), level=product.level)
         for layout, x in ((plan.left_layout, a), (plan.right_layout, b))
     )
-    walls: list[float] = []
-    cpus: list[float] = []
-    phases: list[list[float]] = []
+    phases: list[tuple[Timing, Timing, Timing]] = []
     begun = time.perf_counter()
     with _native.counting() as did:
-        while len(walls) < 3 or time.perf_counter() - begun < budget_s:
-            encoded = product.prepare_seconds
-            marks = [(time.perf_counter(), time.process_time())]
-            first = product.left(left)
-            marks.append((time.perf_counter(), time.process_time()))
-            second = product.right(right)
-            marks.append((time.perf_counter(), time.process_time()))
-            c, _ = product.multiply(first, second)
-            marks.append((time.perf_counter(), time.process_time()))
+        while len(phases) < 3 or time.perf_counter() - begun < budget_s:
+            before = _prepared(product)
+            one, first = timed(lambda: product.left(left))
+            two, second = timed(lambda: product.right(right))
+            three, (c, _) = timed(lambda first=first, second=second: product.multiply(first, second))  # type: ignore[misc]
             # Plans that are not lazy encode the masks of each pair as they go; that is no part of the product's time.
-            encoded = product.prepare_seconds - encoded
-            walls.append(marks[-1][0] - marks[0][0] - encoded)
-            cpus.append(marks[-1][1] - marks[0][1] - encoded * session.threads)
-            phases.append([y[1] - x[1] for x, y in itertools.pairwise(marks)])
-            phases[-1][-1] -= encoded * session.threads
-            if len(walls) >= 3 and walls[-1] > LIMIT_S:
+            encoding = _prepared(product).less(before)
+            phases.append((one, two, three.less(encoding)))
+            if len(phases) >= 3 and total(phases[-1]).wall > LIMIT_S:
                 break
     ops = did.operations
     exact = a @ b
     got = plan.out_layout.unpack(session.decrypt(c)).real
     error = float(np.abs(got - exact).max())
     return Ours(
-        statistics.median(cpus if session.threads == 1 else walls),
-        prepared + encoded,
+        median(map(total, phases)),
+        total((prepared, encoding)),
         plan.method,
         product.level,
         error / float(np.abs(exact).max()),
         resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         extra
         | {
-            "cpu_seconds": statistics.median(cpus),
-            "wall_seconds": statistics.median(walls),
-            "cpu_phases": [statistics.median(p) for p in zip(*phases, strict=True)],
-            "runs": len(walls),
-            "key_seconds": key_seconds,
+            "cpu_phases": [median(phase).cpu for phase in zip(*phases, strict=True)],
+            "runs": len(phases),
+            "key_seconds": making.wall,
             "keys": len(product.required_keys) + 1,
             "key_mib": session.galois_keys.bytes / 2**20,
-            "key_switches": ops.key_switch // len(walls),
+            "key_switches": ops.key_switch // len(phases),
             "max_error": error,
             "error_bound": c.error_bound,
             "result_level": c.level,
-            "rotation_seconds": _rotation(session, product.level),
+            "rotation_cpu_seconds": _rotation(session, product.level).cpu,
         },
     )
 
 
 def _batch(session: ckks.Session, shape: Shape, seed: int, budget_s: float, level: int | None) -> Ours:
-    """A whole batch of square products; seconds are those of the batch divided by its size."""
+    """A whole batch of square products; the time is that of the batch divided by its size."""
     if not shape.m == shape.l == shape.n:
         raise ShapeError(f"batches are measured on squares, not on {shape}: pad the matrices")
     params, client, secret = session.params, session.client, session.secret_key
     product = BatchProduct(session.context, shape.m, threads=session.threads)
     level = params.max_level if level is None else level
-    start = time.perf_counter()
-    keys = product.make_keys(client, secret, level=level)
-    key_seconds = time.perf_counter() - start
+    making, keys = timed(lambda: product.make_keys(client, secret, level=level))
     rng = np.random.default_rng(seed)
     a, b = rng.uniform(-1, 1, (2, product.capacity, shape.m, shape.m))
     left = product.encrypt(client, secret, a, by="columns", level=level)
     right = product.encrypt(client, secret, b, by="rows", level=level)
-    walls: list[float] = []
-    cpus: list[float] = []
+    runs: list[Timing] = []
     begun = time.perf_counter()
     with _native.counting() as did:
-        while len(walls) < 3 or time.perf_counter() - begun < budget_s:
-            wall, cpu = time.perf_counter(), time.process_time()
-            result, _ = product.multiply(left, right, keys)
-            walls.append((time.perf_counter() - wall) / product.capacity)
-            cpus.append((time.process_time() - cpu) / product.capacity)
+        while len(runs) < 3 or time.perf_counter() - begun < budget_s:
+            taken, (result, _) = timed(lambda: product.multiply(left, right, keys))
+            runs.append(taken.times(1 / product.capacity))
     ops = did.operations
     error = float(np.abs(product.decrypt(client, secret, result) - a @ b).max())
     return Ours(
-        statistics.median(walls),
-        0.0,
+        median(runs),
+        Timing(0.0, 0.0, 0),
         BATCH,
         level,
         error / float(np.abs(a @ b).max()),
         resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         {
             "plan": f"batch of {product.capacity}",
-            "cpu_seconds": statistics.median(cpus),
-            "runs": len(walls),
-            "key_seconds": key_seconds,
+            "runs": len(runs),
+            "key_seconds": making.wall,
             "keys": len(product.required_keys) + 1,
             "key_mib": keys.bytes / 2**20,
-            "key_switches": ops.key_switch // len(walls),
+            "key_switches": ops.key_switch // len(runs),
             "max_error": error,
             "error_bound": product.error_bound(result),
             "result_level": result.level,
@@ -209,24 +194,13 @@ def _batch(session: ckks.Session, shape: Shape, seed: int, budget_s: float, leve
     )
 
 
-def _median(function: Callable[[], object], least: int = 5) -> float:
-    """Median CPU seconds of a call."""
-    function()
-    times = []
-    for _ in range(least):
-        start = time.process_time()
-        function()
-        times.append(time.process_time() - start)
-    return statistics.median(times)
-
-
-def _rotation(session: ckks.Session, level: int) -> float:
-    """CPU seconds of one full rotation at a level."""
+def _rotation(session: ckks.Session, level: int) -> Timing:
+    """One full rotation at a level."""
     keys = _native.GaloisKeys()
     element = session.context.rotation_element(1)
     keys.insert(session.client.galois_key(session.secret_key, element, level, session.threads))
     x = session.encrypt([1.0], level=level)
-    return _median(lambda: session.evaluator.rotate(x, 1, keys))
+    return measured(lambda: session.evaluator.rotate(x, 1, keys), 0.0, at_least=5)
 
 
 # ---- the published product with a full key switch for each diagonal ------------------------------
@@ -239,7 +213,7 @@ def _naive(session: ckks.Session, shape: Shape, seed: int) -> Ours:
     product = Product(session.context, plan, options=Options("naive"), threads=session.threads)
     sampled = _sample(session, plan, seed)
     memory = len(product.required_keys) * _key_bytes(params)
-    if sampled.seconds < LIMIT_S and memory < free_memory():
+    if sampled.time.wall < LIMIT_S and memory < free_memory():
         return _run(session, product, shape, seed, 0.0, {"plan": NAIVE, "extrapolated": False})
     return sampled
 
@@ -250,7 +224,7 @@ def _key_bytes(p: Parameters) -> int:
 
 
 def _sample(session: ckks.Session, plan: ProductPlan, seed: int) -> Ours:
-    """Seconds of the naive product, from at least 32 diagonals of either step and five products."""
+    """Time of the naive product, from at least 32 diagonals of either step and five products."""
     level = session.params.max_level
     first = [s.matrix for side in (plan.left, plan.right) for s in side.prefix if isinstance(s, Transform)]
     count_1 = sum(int((m.steps != 0).sum()) for m in first)
@@ -261,7 +235,8 @@ def _sample(session: ckks.Session, plan: ProductPlan, seed: int) -> Ours:
     unique = tuple({t.step: t for t in terms}.values())[:SAMPLES]
     sample_2 = shift_matrix(plan.slots, unique)
     rng = np.random.default_rng(seed)
-    seconds, rescales = [], []
+    diagonal: list[Timing] = []
+    rescales: list[Timing] = []
     for matrix, at in ((sample_1, level), (sample_2, level - 1)):
         for step in matrix.steps:
             element = session.context.rotation_element(int(step))
@@ -270,28 +245,29 @@ def _sample(session: ckks.Session, plan: ProductPlan, seed: int) -> Ours:
         x = session.encrypt(rng.uniform(-1, 1, plan.slots), level=at)
         hlt = _native.Hlt(session.context, diagonals(matrix), at, _native.Schedule.naive, matrix.steps)
         hlt.encode(x.scale, x.scale, 1.0, False, session.threads)
-        rescale = _median(lambda x=x: session.evaluator.rescale(x))  # type: ignore[misc]
-        start = time.process_time()
-        hlt.run(x, session.galois_keys, session.threads)
-        seconds.append((time.process_time() - start - rescale) / int((matrix.steps != 0).sum()))
+        rescale = measured(lambda x=x: session.evaluator.rescale(x), 0.0, at_least=5)  # type: ignore[misc]
+        taken, _ = timed(lambda x=x, hlt=hlt: hlt.run(x, session.galois_keys, session.threads))  # type: ignore[misc]
+        diagonal.append(taken.less(rescale).times(1 / int((matrix.steps != 0).sum())))
         rescales.append(rescale)
         for step in matrix.steps:
             session.galois_keys.erase(session.context.rotation_element(int(step)))
     relin = session.client.relin_key(session.secret_key, level - 2, session.threads)
     y = session.encrypt(rng.uniform(-1, 1, plan.slots), level=level - 2)
     ev = session.evaluator
-    multiply = _median(lambda: ev.relinearize(ev.mul(y, y), relin))
+    multiply = measured(lambda: ev.relinearize(ev.mul(y, y), relin), 0.0, at_least=5)
     pairs = len(plan.pairs)
-    total = (
-        count_1 * seconds[0]
-        + count_2 * seconds[1]
-        + pairs * multiply
-        + len(first) * rescales[0]
-        + 2 * pairs * rescales[1]
+    whole = total(
+        (
+            diagonal[0].times(count_1),
+            diagonal[1].times(count_2),
+            multiply.times(pairs),
+            rescales[0].times(len(first)),
+            rescales[1].times(2 * pairs),
+        )
     )
     return Ours(
-        total,
-        0.0,
+        whole,
+        Timing(0.0, 0.0, 0),
         "fame",
         level,
         None,
@@ -299,10 +275,9 @@ def _sample(session: ckks.Session, plan: ProductPlan, seed: int) -> Ours:
         {
             "plan": NAIVE,
             "extrapolated": True,
-            "cpu_seconds": total,
             "rotations": [count_1, count_2],
-            "diagonal_seconds": seconds,
-            "multiply_seconds": multiply,
+            "diagonal_cpu_seconds": [d.cpu for d in diagonal],
+            "multiply_cpu_seconds": multiply.cpu,
             "samples": [int((m.steps != 0).sum()) for m in (sample_1, sample_2)],
         },
     )

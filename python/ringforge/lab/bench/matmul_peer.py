@@ -22,7 +22,9 @@ from ringforge.errors import LevelError
 from ringforge.lab.papers.matmul import ProductCounts, Shape, product_counts
 from ringforge.lab.peers import lattigo
 from ringforge.lab.peers.child import PeerError
+from ringforge.lab.timing import Timing, total
 from ringforge.params import Parameters
+from ringforge.runs import Clock
 
 SAMPLES = 32
 """Least number of rotations measured for either step, where a product has as many."""
@@ -43,54 +45,76 @@ Run = Callable[[lattigo.Request], lattigo.Result]
 
 
 @dataclass(frozen=True)
-class PeerProduct:
-    """Lattigo's Algorithm 2 for a shape, in seconds; keys and encoding of diagonals are not in them.
+class Seconds:
+    """Lattigo's Algorithm 2 for a shape by one clock, in seconds; keys and encoding of diagonals are not in them.
 
     Attributes:
-        seconds: the whole product, diagonals that agree modulo the slots merged.
-        cpu_seconds: its processor time; None where extrapolated.
         step_1: sigma and tau, rescaled.
         step_2: all epsilon^k and omega^k, rescaled.
         products: relinearised products, their sum, its rescale.
-        bsgs_step_1: sigma and tau by Lattigo's own evaluator, rescaled; None if not asked for, or too large.
         rotation_1: one rotation with its plaintext product and addition, at the first step's level (median).
         rotation_2: the same at the second step's.
         product: one relinearised product (median).
+        bsgs_step_1: sigma and tau by Lattigo's own evaluator, rescaled; None if not asked for, or too large.
+        merged: rotations that merging saved, (step 1, step 2).
+    """
+
+    step_1: float
+    step_2: float
+    products: float
+    rotation_1: float
+    rotation_2: float
+    product: float
+    bsgs_step_1: float | None = None
+    merged: tuple[int, int] = (0, 0)
+
+    @property
+    def whole(self) -> float:
+        """The whole product, diagonals that agree modulo the slots merged."""
+        return self.step_1 + self.step_2 + self.products
+
+    @property
+    def published(self) -> float:
+        """The whole product with one rotation for each non-zero diagonal, as published."""
+        return self.whole + self.merged[0] * self.rotation_1 + self.merged[1] * self.rotation_2
+
+    @property
+    def bsgs(self) -> float | None:
+        """The whole product with sigma and tau by Lattigo's own evaluator."""
+        return None if self.bsgs_step_1 is None else self.bsgs_step_1 + self.step_2 + self.products
+
+
+@dataclass(frozen=True)
+class PeerProduct:
+    """What Lattigo took for a product.
+
+    Attributes:
+        wall, cpu: by either clock.
         rotations: rotations of the product, (step 1, step 2).
         measured: how many of them were measured, (step 1, step 2).
-        merged: rotations that merging saved, (step 1, step 2).
         extrapolated: put together from samples.
         error: largest difference from the clear result; of the samples where extrapolated.
         version: Lattigo's.
         peak_mib: memory of the peer's process.
     """
 
-    seconds: float
-    cpu_seconds: float | None
-    step_1: float
-    step_2: float
-    products: float
-    bsgs_step_1: float | None
-    rotation_1: float
-    rotation_2: float
-    product: float
+    wall: Seconds
+    cpu: Seconds
     rotations: tuple[int, int]
     measured: tuple[int, int]
     extrapolated: bool
     error: float
     version: str
     peak_mib: float
-    merged: tuple[int, int] = (0, 0)
 
     @property
-    def seconds_published(self) -> float:
+    def published(self) -> Timing:
         """The whole product with one rotation for each non-zero diagonal, as published."""
-        return self.seconds + self.merged[0] * self.rotation_1 + self.merged[1] * self.rotation_2
+        return Timing(self.wall.published, self.cpu.published)
 
-    @property
-    def seconds_bsgs(self) -> float | None:
-        """The whole product with sigma and tau by Lattigo's own evaluator."""
-        return None if self.bsgs_step_1 is None else self.seconds - self.step_1 + self.bsgs_step_1
+    def by(self, clock: Clock) -> Seconds:
+        """Seconds by one of the clocks."""
+        return self.cpu if clock == "processor" else self.wall
 
 
 def request(p: Parameters) -> lattigo.Request:
@@ -157,39 +181,45 @@ def measure(
         made = _whole(run(replace(base, shape=(shape.m, shape.l, shape.n))), counts)
     else:
         made = sampled[0]
-    parts = [_transform(base, counts, d, run) for d in counts.step1] if bsgs else [None]
-    known = [x for x in parts if x is not None]
-    return replace(made, bsgs_step_1=sum(known)) if len(known) == len(counts.step1) else made
+    own = [_transform(base, counts, d, run) for d in counts.step1] if bsgs else []
+    known = [x for x in own if x is not None]
+    if not known or len(known) < len(counts.step1):
+        return made
+    step = total(known)
+    return replace(made, wall=replace(made.wall, bsgs_step_1=step.wall), cpu=replace(made.cpu, bsgs_step_1=step.cpu))
 
 
 def _extrapolate(counts: ProductCounts, result: lattigo.Result, samples: lattigo.Request) -> tuple[PeerProduct, float]:
     """A product from the times of its operations, and how long a whole run would take."""
-    t = result.parts or {}
-    l = counts.shape.l  # noqa: E741
+    walls, cpus = result.parts or {}, result.cpu_parts or {}
     rotations = counts.step1_rotations, counts.step2_rotations
-    masks = counts.step1_masks - rotations[0], counts.masks - counts.step1_masks - rotations[1]
-    step_1 = rotations[0] * t["rotation_1"] + masks[0] * t["mask_1"] + 2 * t["rescale_1"]
-    step_2 = rotations[1] * t["rotation_2"] + masks[1] * t["mask_2"] + 2 * l * t["rescale_2"]
-    products = l * t["product"] + t["rescale_3"]
     made = PeerProduct(
-        seconds=step_1 + step_2 + products,
-        cpu_seconds=None,
-        step_1=step_1,
-        step_2=step_2,
-        products=products,
-        bsgs_step_1=None,
-        rotation_1=t["rotation_1"],
-        rotation_2=t["rotation_2"],
-        product=t["product"],
+        wall=_sum_of(counts, walls),
+        cpu=_sum_of(counts, cpus),
         rotations=rotations,
         measured=(len(samples.rotations), len(samples.second_rotations)),
         extrapolated=True,
         error=result.error,
         version=result.peer_version,
         peak_mib=result.peak_mib,
+    )
+    return made, made.wall.whole + sum(rotations) * walls["key"] + counts.masks * walls["encode"]
+
+
+def _sum_of(counts: ProductCounts, t: dict[str, float]) -> Seconds:
+    """A product from the times of its operations by one clock."""
+    l = counts.shape.l  # noqa: E741
+    rotations = counts.step1_rotations, counts.step2_rotations
+    masks = counts.step1_masks - rotations[0], counts.masks - counts.step1_masks - rotations[1]
+    return Seconds(
+        step_1=rotations[0] * t["rotation_1"] + masks[0] * t["mask_1"] + 2 * t["rescale_1"],
+        step_2=rotations[1] * t["rotation_2"] + masks[1] * t["mask_2"] + 2 * l * t["rescale_2"],
+        products=l * t["product"] + t["rescale_3"],
+        rotation_1=t["rotation_1"],
+        rotation_2=t["rotation_2"],
+        product=t["product"],
         merged=_merged(counts),
     )
-    return made, made.seconds + sum(rotations) * t["key"] + counts.masks * t["encode"]
 
 
 def _merged(counts: ProductCounts) -> tuple[int, int]:
@@ -205,30 +235,33 @@ def _merged(counts: ProductCounts) -> tuple[int, int]:
 
 def _whole(result: lattigo.Result, counts: ProductCounts) -> PeerProduct:
     """A product that was run."""
-    t = result.parts or {}
-    rotations = counts.step1_rotations, counts.step2_rotations
+    walls, cpus = result.parts or {}, result.cpu_parts or {}
+
+    def seconds(t: dict[str, float]) -> Seconds:
+        return Seconds(
+            step_1=t["step_1"],
+            step_2=t["step_2"],
+            products=t["products"],
+            rotation_1=t.get("rotation_1", 0.0),
+            rotation_2=t.get("rotation_2", 0.0),
+            product=t["product"],
+            merged=_merged(counts),
+        )
+
     return PeerProduct(
-        seconds=result.seconds,
-        cpu_seconds=result.cpu_seconds,
-        step_1=t["step_1"],
-        step_2=t["step_2"],
-        products=t["products"],
-        bsgs_step_1=None,
-        rotation_1=t.get("rotation_1", 0.0),
-        rotation_2=t.get("rotation_2", 0.0),
-        product=t["product"],
-        rotations=rotations,
-        measured=(int(t["rotations_1"]), int(t["rotations_2"])),
+        wall=seconds(walls),
+        cpu=seconds(cpus),
+        rotations=(counts.step1_rotations, counts.step2_rotations),
+        measured=(int(walls["rotations_1"]), int(walls["rotations_2"])),
         extrapolated=False,
         error=result.error,
         version=result.peer_version,
         peak_mib=result.peak_mib,
-        merged=_merged(counts),
     )
 
 
-def _transform(base: lattigo.Request, counts: ProductCounts, diagonals: frozenset[int], run: Run) -> float | None:
-    """Seconds of Lattigo's own evaluator for these diagonals, rescale included; None if they take too much memory."""
+def _transform(base: lattigo.Request, counts: ProductCounts, diagonals: frozenset[int], run: Run) -> Timing | None:
+    """Time of Lattigo's own evaluator for these diagonals, rescale included; None if they take too much memory."""
     steps = tuple(sorted({d % counts.slots for d in diagonals}))
     size = len(steps) * (len(base.q) + len(base.p)) << base.log_n + 3
     if size > TOO_MANY_BYTES:
@@ -240,4 +273,4 @@ def _transform(base: lattigo.Request, counts: ProductCounts, diagonals: frozense
     except PeerError:
         # A column without which the comparison still stands; at the largest set it takes most of a machine's memory.
         return None
-    return best.seconds + (best.rescale_seconds or 0.0)
+    return Timing(best.seconds + (best.rescale_seconds or 0.0), best.cpu_seconds + (best.rescale_cpu_seconds or 0.0))

@@ -2,14 +2,13 @@
 # Copyright 2026 The Ringforge authors
 """BFV at the parameters of oblivious message retrieval, beside Lattigo: the same primes, digits and thread, in turn.
 
-Times are processor time, medians over rounds that alternate the sides. Both sides check every slot of what they
-measured. A whole affine transform has 1,024 diagonals, whose encodings exceed memory on Lattigo's side: a slice of 128
-is run, with two outputs on both sides.
+Times are medians over rounds that alternate the sides, and ratios are of processor time. Both sides check every slot of
+what they measured. A whole affine transform has 1,024 diagonals, whose encodings exceed memory on Lattigo's side: a
+slice of 128 is run, with two outputs on both sides.
 """
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,8 +20,8 @@ from rich.table import Table
 
 from ringforge import _native, bfv
 from ringforge.errors import Error, ParameterError
-from ringforge.lab.bench.timing import Timing, alternate, measure
 from ringforge.lab.peers import lattigo
+from ringforge.lab.timing import Timing, alternate, both_clocks, measure, median, total
 from ringforge.omr.kernels import AffineShape
 from ringforge.params import named_bfv
 from ringforge.runs import Record
@@ -92,7 +91,7 @@ class Ours:
             raise Error(f"{name}: {wrong} slots are wrong: this build of ringforge is broken")
 
     def run(self, name: str) -> Timing:
-        """Median seconds of one operation of this case, after its result was checked."""
+        """Median time of one operation of this case, after its result was checked."""
         s, ev = self.session, self.session.evaluator
         budget, share = self.case.budget_s, 1
         call: Callable[[], Any]
@@ -133,7 +132,7 @@ class Ours:
         else:
             raise ParameterError(f'there is no case "{name}": take one of {", ".join(CASES)}')
         taken = measure(call, budget, at_least=3)
-        return Timing(taken.wall / share, taken.cpu / share, taken.iterations)
+        return taken.times(1 / share)
 
 
 class Slice:
@@ -168,7 +167,7 @@ class Slice:
         return list(self.shape.native.run(babies, 0, self.diagonals, galois))
 
     def run(self) -> tuple[Timing, Timing]:
-        """Median seconds of evaluating and of encoding."""
+        """Times of evaluating and of encoding, once each."""
         return measure(self.evaluate, 0.0, warmup=0), measure(self.encode, 0.0, warmup=0)
 
 
@@ -210,7 +209,7 @@ def _theirs(name: lattigo.Case, case: OmrCase) -> lattigo.Result:
 
 
 def compare(case: OmrCase, cases: Sequence[str] = CASES, peer: bool = True) -> Iterator[Record]:
-    """A record for each case; `seconds` and `peer_seconds` are processor time.
+    """A record for each case.
 
     Raises:
         ParameterError: an unknown case, or as `OmrCase.check`. Error: a side's result is wrong.
@@ -226,16 +225,19 @@ def compare(case: OmrCase, cases: Sequence[str] = CASES, peer: bool = True) -> I
             continue
         results: list[lattigo.Result] = []
 
-        def mine(name: str = name) -> float:
-            return ours.run(name).cpu
+        def mine(name: str = name) -> Timing:
+            return ours.run(name)
 
-        def other(name: str = name, results: list[lattigo.Result] = results) -> float:
+        def other(name: str = name, results: list[lattigo.Result] = results) -> Timing:
             results.append(_theirs(PEERS[name], case))
-            return results[-1].cpu_seconds
+            return _timing(results[-1])
 
-        sides = {"ringforge": mine} | ({"lattigo": other} if peer else {})
-        taken = alternate(sides, case.rounds)
-        yield _record(name, case, taken["ringforge"].reported, taken["lattigo"].reported if peer else None, results)
+        taken = alternate({"ringforge": mine} | ({"lattigo": other} if peer else {}), case.rounds)
+        yield _record(name, case, taken["ringforge"], taken.get("lattigo", []), results)
+
+
+def _timing(result: lattigo.Result) -> Timing:
+    return Timing(result.seconds, result.cpu_seconds, result.iterations)
 
 
 def _affine(ours: Ours, peer: bool) -> Iterator[Record]:
@@ -244,13 +246,13 @@ def _affine(ours: Ours, peer: bool) -> Iterator[Record]:
     own: list[tuple[Timing, Timing]] = []
     results: list[lattigo.Result] = []
 
-    def here() -> float:
+    def here() -> Timing:
         own.append(mine.run())
-        return own[-1][0].cpu
+        return own[-1][0]
 
-    def there() -> float:
+    def there() -> Timing:
         results.append(_theirs("bfv_affine", case))
-        return results[-1].cpu_seconds
+        return _timing(results[-1])
 
     alternate({"ringforge": here} | ({"lattigo": there} if peer else {}), case.rounds)
     layout = mine.shape.layout
@@ -263,23 +265,30 @@ def _affine(ours: Ours, peer: bool) -> Iterator[Record]:
         "peer_keys": None if not results else (results[0].parts or {}).get("keys"),
         "peer_log_bsgs": case.log_bsgs if results else None,
     }
-    evaluated = [run.cpu for run, _ in own]
-    encoded = [run.cpu + encoding.cpu for run, encoding in own]
-    theirs = [r.cpu_seconds for r in results]
-    whole = [r.cpu_seconds + (r.parts or {})["encode_cpu"] for r in results]
-    for name, ours_taken, peer_taken in (("affine", evaluated, theirs), ("affine with encoding", encoded, whole)):
-        peer_median = statistics.median(peer_taken) if peer_taken else None
-        yield _record(name, case, statistics.median(ours_taken), peer_median, results, **more)
+    encoding = [Timing(r.encode_seconds or 0.0, (r.parts or {})["encode_cpu"]) for r in results]
+    yield _record("affine", case, [run for run, _ in own], [_timing(r) for r in results], results, **more)
+    yield _record(
+        "affine with encoding",
+        case,
+        [total(both) for both in own],
+        [total((_timing(r), e)) for r, e in zip(results, encoding, strict=True)],
+        results,
+        **more,
+    )
 
 
 def _record(
-    name: str, case: OmrCase, seconds: float, theirs: float | None, results: Sequence[lattigo.Result], **more: Any
+    name: str,
+    case: OmrCase,
+    ours: Sequence[Timing],
+    theirs: Sequence[Timing],
+    results: Sequence[lattigo.Result],
+    **more: Any,
 ) -> Record:
-    extra: dict[str, Any] = {"kernels": _native.kernels.active(), "time": "processor", "rounds": case.rounds} | more
+    extra: dict[str, Any] = {"kernels": _native.kernels.active(), "rounds": case.rounds} | more
     if results:
         extra |= {
-            "peer_wall_seconds": sorted(r.seconds for r in results)[len(results) // 2],
-            "peer_rounds_seconds": [r.cpu_seconds for r in results],
+            "peer_rounds_seconds": [[t.wall, t.cpu] for t in theirs],
             "peer_peak_mib": max(r.peak_mib for r in results),
             "peer_go": results[0].go_version,
         }
@@ -290,11 +299,10 @@ def _record(
         case=name,
         params=case.params,
         algorithm="ringforge",
-        seconds=seconds,
         peer="lattigo" if results else None,
         peer_version=results[0].peer_version if results else None,
-        peer_seconds=theirs,
         extra=extra,
+        **both_clocks(median(ours), median(theirs) if theirs else None),
     )
 
 

@@ -14,7 +14,6 @@ import hashlib
 import math
 import resource
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -29,6 +28,7 @@ from ringforge import _native
 from ringforge._native.bfv import Client
 from ringforge.errors import Error, ParameterError, TooManyMessagesError
 from ringforge.lab.papers.omr.figures import MOST_MESSAGES
+from ringforge.lab.timing import Timing, Watch, both_clocks, timed, total
 from ringforge.omr.board import Encoder
 from ringforge.omr.depot import Depot, read_result
 from ringforge.omr.detector import Detector, capacities, encoder
@@ -124,7 +124,7 @@ class Asked:
     Attributes:
         found: payloads by entry. counts: pertinent entries, as each digest says. digests: how many were asked for.
         size: bytes of all of them. margin: bits left in the one with the most noise.
-        seconds: by stage, of what was computed for it.
+        stages: times of what was computed for it.
     """
 
     found: dict[int, bytes] = field(default_factory=dict)
@@ -133,10 +133,11 @@ class Asked:
     size: int = 0
     margin: float = math.inf
     capacity: int = 0
-    seconds: dict[str, float] = field(default_factory=dict)
+    stages: dict[str, Timing] = field(default_factory=dict)
 
-    def took(self, stage: str, since: float) -> None:
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - since
+    def took(self, stage: str, taken: Timing) -> None:
+        """Counts a part of a stage."""
+        self.stages[stage] = total((self.stages[stage], taken)) if stage in self.stages else taken
 
 
 class Chain:
@@ -151,9 +152,8 @@ class Chain:
         self.shelf = Shelf()
         self.detector = Detector(s, self.shelf, threads=threads)
         self.session = self.detector.open(path)
-        start = time.perf_counter()
-        self.session.engine.babies()
-        self.babies_seconds = time.perf_counter() - start
+        babies, _ = timed(self.session.engine.babies)
+        self.babies_seconds = babies.wall
         self.depot = Depot(folder / "store")
         self.reader = SecretReader(self.secret)
 
@@ -171,9 +171,9 @@ class Chain:
         for step in steps:
             if self.depot.has_result(_ME, step):
                 continue
-            start = time.perf_counter()
+            watch = Watch()
             result, _ = self.session.run(step, [self.depot.result_path(_ME, name) for name in step.inputs])
-            asked.took(step.stage, start)
+            asked.took(step.stage, watch.read())
             self.depot.keep_result(_ME, step, result)
         return read_result(self.depot.result_path(_ME, steps[-1].name))
 
@@ -192,18 +192,18 @@ class Chain:
         plan = self.detector.digest_plan(True, request.capacity)
         distance, _ = plan.margin(digest, self.secret.compression)
         asked.margin = min(asked.margin, -math.log2(2 * distance))
-        start = time.perf_counter()
+        watch = Watch()
         try:
             retrieved = self.reader.decode(digest, request)
         except TooManyMessagesError as e:
             asked.counts.append(e.count)
-            asked.took("decode", start)
+            asked.took("decode", watch.read())
             if not most:
                 raise
             for again in split(request, e.count, most):
                 self.ask(again, asked, most)
             return
-        asked.took("decode", start)
+        asked.took("decode", watch.read())
         asked.counts.append(len(retrieved.indices))
         asked.found.update(zip(retrieved.indices, retrieved.payloads or (), strict=True))
 
@@ -242,7 +242,7 @@ def split(request: Request, count: int, most: int) -> list[Request]:
 def boards(
     s: Set, pertinent: Sequence[int] = PERTINENT, capacity: int = MOST_MESSAGES, threads: int = 1, seed: int = 0
 ) -> Iterator[Record]:
-    """A record for each board and each way of asking that it needs. `seconds` is what the detector and decoding took.
+    """A record for each board and each way of asking that it needs. Its times are those of detector and decoding.
 
     Args:
         pertinent: the receiver's messages on each board. capacity: that the first digest holds.
@@ -265,19 +265,15 @@ def _board(
     chain: Chain, number: int, count: int, capacity: int, most: int, rng: np.random.Generator
 ) -> Iterator[Record]:
     s, secret, threads = chain.set, chain.secret, chain.threads
-    start = time.perf_counter()
-    board = MadeBoard.make(s, secret.signal.public(), secret.box.public(), count, rng, threads)
-    made = time.perf_counter() - start
+    made, board = timed(lambda: MadeBoard.make(s, secret.signal.public(), secret.box.public(), count, rng, threads))
     in_range = np.flatnonzero(secret.signal.pertinent(board.signals, threads)).tolist()
-    start = time.perf_counter()
-    chain.shelf.put(board, encoder(chain.detector.plan, threads))
-    encoded = time.perf_counter() - start
+    encoded, _ = timed(lambda: chain.shelf.put(board, encoder(chain.detector.plan, threads)))
     request = chain.request(capacity)
     about: dict[str, Any] = {
         "board": number,
         "pertinent": count,
         "in_range": len(in_range),
-        "signals_seconds": made,
+        "signals_seconds": made.wall,
         "babies_seconds": chain.babies_seconds,
         "key_bytes": chain.key_bytes,
         "kernels": _native.kernels.active(),
@@ -290,14 +286,14 @@ def _board(
         wrong = len(texts) - right - dropped
         good = asked.counts[0] == len(in_range) and not wrong
         good &= not texts if noticed else sorted(texts) == in_range and right == count
+        times = both_clocks(total(asked.stages.values()), threads=threads)
         return Record(
             system="omr",
             case=f"board {number}: {count}, {way}",
             params=s.name,
             algorithm="ringforge",
             threads=threads,
-            seconds=sum(asked.seconds.values()),
-            encode_seconds=encoded,
+            encode_seconds=encoded.by(times["clock"]),
             peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
             extra=about
             | {
@@ -311,9 +307,11 @@ def _board(
                 "wrong": wrong,
                 "dropped": dropped,
                 "good": bool(good),
-                "stage_seconds": asked.seconds,
+                "stage_seconds": {stage: t.wall for stage, t in asked.stages.items()},
+                "stage_cpu_seconds": {stage: t.cpu for stage, t in asked.stages.items()},
                 "budget_bits": chain.budgets(request) | {"digest": asked.margin},
             },
+            **times,
         )
 
     first = Asked()
@@ -373,7 +371,7 @@ def verdict(records: Sequence[Record]) -> Table:
             "-" if x["noticed"] else str(x["right"]),
             str(x["wrong"]),
             *(f"{took.get(stage, 0.0):.2f}" for stage in ("affine", "range check", "compression", "decode")),
-            f"{r.seconds:.2f}",
+            f"{r.wall_seconds:.2f}",
             " ".join(
                 f"{bits[stage]:.{places}f}" for stage, places in (("affine", 0), ("range check", 0), ("digest", 1))
             ),

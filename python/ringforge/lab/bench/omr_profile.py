@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import importlib.util
 import resource
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -23,10 +22,10 @@ from ringforge import _native, bfv
 from ringforge._native.omr import CompressionKeys, CompressionSecret
 from ringforge.errors import ParameterError
 from ringforge.files import writing
-from ringforge.lab.bench.timing import Timing
 from ringforge.lab.papers.omr import cost
 from ringforge.lab.papers.omr.figures import AFFINE_OVER_RANGE, DEGREE, MOST_MESSAGES, SOPHOMR, STAGES
 from ringforge.lab.tables import Cell, Table, Value
+from ringforge.lab.timing import Timing, both_clocks, timed, total
 from ringforge.omr.compress import compression_context, compression_plan
 from ringforge.omr.plan import Plan
 from ringforge.omr.sets import Set
@@ -34,8 +33,6 @@ from ringforge.runs import Record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_Result = TypeVar("_Result")
 
 METHODS: tuple[Literal["paper", "ringforge"], ...] = ("paper", "ringforge")
 #: Of pictures.
@@ -70,12 +67,6 @@ class Profile:
         return sum(part.seconds for part in self.parts)
 
 
-def _timed(run: Callable[[], _Result]) -> tuple[Timing, _Result]:
-    wall, cpu = time.perf_counter(), time.process_time()
-    value = run()
-    return Timing(time.perf_counter() - wall, time.process_time() - cpu, 1), value
-
-
 @dataclass(frozen=True, slots=True)
 class Stages:
     """Times of one bulletin's stages, each run once on random entries, and of a sum of two ciphertexts."""
@@ -92,8 +83,7 @@ class Stages:
     @property
     def affine(self) -> Timing:
         """Rotations of the key, products and giant steps, the subtraction: what SophOMR calls the affine transform."""
-        parts = (self.babies, self.run, self.subtract)
-        return Timing(sum(p.wall for p in parts), sum(p.cpu for p in parts), 1)
+        return total((self.babies, self.run, self.subtract))
 
 
 def stages(s: Set, method: Literal["paper", "ringforge"], threads: int = 1, capacity: int = MOST_MESSAGES) -> Stages:
@@ -117,12 +107,12 @@ def stages(s: Set, method: Literal["paper", "ringforge"], threads: int = 1, capa
     keys = CompressionKeys(session.secret_key, opener, None, threads)
     words = rng.integers(0, s.t, (s.entries, s.payload_words), dtype=np.uint32)
 
-    first, babies = _timed(lambda: native.babies(v, galois, threads))
-    second, outputs = _timed(lambda: list(native.run(babies, 0, diagonals, galois, threads)))
-    add, _ = _timed(lambda: ev.add(outputs[0], outputs[1]))
-    subtract, errors = _timed(lambda: [ev.sub_plain(c, b) for c in outputs])
-    checked, u = _timed(lambda: plan.program.run(ev, relin, errors))
-    compression, digest = _timed(
+    first, babies = timed(lambda: native.babies(v, galois, threads))
+    second, outputs = timed(lambda: list(native.run(babies, 0, diagonals, galois, threads)))
+    add, _ = timed(lambda: ev.add(outputs[0], outputs[1]))
+    subtract, errors = timed(lambda: [ev.sub_plain(c, b) for c in outputs])
+    checked, u = timed(lambda: plan.program.run(ev, relin, errors))
+    compression, digest = timed(
         lambda: compress.digest(keys, [compress.part(keys, u, words, 0, compress.units, threads)], 0)
     )
     return Stages(plan, first, second, subtract, checked, compression, add, len(digest))
@@ -157,8 +147,8 @@ def profile(s: Set, method: Literal["paper", "ringforge"]) -> Profile:
 def beside_sophomr(
     s: Set, threads: Sequence[int] = (1, 2), method: Literal["paper", "ringforge"] = "ringforge"
 ) -> Iterator[Record]:
-    """Wall seconds of each stage by a method, beside what SophOMR states of itself for the same stage. Compression is
-    the same by both methods.
+    """Times of each stage by a method, wall time beside what SophOMR states of itself for the same stage. Compression
+    is the same by both methods.
 
     Raises:
         NoiseError, ParameterError: as `stages`.
@@ -167,28 +157,25 @@ def beside_sophomr(
         found = stages(s, method, count)
         stated = {1: SOPHOMR.one_thread, 2: SOPHOMR.two_threads}.get(count) if s.entries == DEGREE else None
         taken = (found.affine, found.range_check, found.compression)
-        rows = [(name, t.wall, t.cpu) for name, t in zip(STAGES, taken, strict=True)]
-        rows.append(("all", sum(t.wall for t in taken), sum(t.cpu for t in taken)))
+        rows = [*zip(STAGES, taken, strict=True), ("all", total(taken))]
         theirs = (*stated, sum(stated)) if stated is not None else (None,) * 4
-        for (name, wall, cpu), other in zip(rows, theirs, strict=True):
+        for (name, timing), other in zip(rows, theirs, strict=True):
             yield Record(
                 system="omr",
                 case=f"detect: {name}",
                 params=s.name,
                 algorithm=method,
                 threads=count,
-                seconds=wall,
                 peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
                 peer=None if other is None else "SophOMR, as it states",
                 peer_version=None if other is None else "Sapphire Rapids",
-                peer_seconds=other,
                 extra={
-                    "cpu_seconds": cpu,
                     "kernels": _native.kernels.active(),
                     "digest_bytes": found.digest_bytes,
                     "stated_digest_bytes": SOPHOMR.digest_bytes,
                     "stated_memory_gb": SOPHOMR.memory_gb,
                 },
+                **both_clocks(timing, stated=other, clock="wall"),
             )
 
 

@@ -33,6 +33,7 @@ import ringforge
 from ringforge import _native
 from ringforge.errors import Error, ParameterError
 from ringforge.lab.papers.psi.figures import PSI_ROWS
+from ringforge.lab.timing import Timing, both_clocks
 from ringforge.runs import Record, duration
 
 ALGORITHMS: Final = ("ringforge", "paper")
@@ -153,6 +154,8 @@ def build(table: Path, elements: Path, case: PsiCase) -> dict[str, Any]:
     ]  # fmt: skip
     if case.mode == "direct":
         words += ["--bits", case.bits]
+    if case.algorithm == "paper":
+        words += ["--insecure", "the paper's algorithm, measured"]
     if case.capacity is not None:
         words += ["--capacity", 1 << case.capacity]
     return _run(words)
@@ -301,7 +304,7 @@ def _record(case: PsiCase, runs: Sequence[Run], built: dict[str, Any]) -> Record
     paper = PAPER.get((case.bits, case.bins)) if case.mode == "direct" else None
     extra: dict[str, Any] = {
         "kernels": _native.kernels.active(),
-        "cpu_seconds": run.cpu,
+        "cpu_seconds_are": "of the server's whole run: PRF, keys and queries; wall time is that of the queries",
         "rounds_cpu_seconds": [r.cpu for r in runs],
         "client_wall_seconds": run.client_wall,
         "client_cpu_seconds": run.client_cpu,
@@ -328,12 +331,11 @@ def _record(case: PsiCase, runs: Sequence[Run], built: dict[str, Any]) -> Record
         params=f"2^{case.bins} bins, 2^{case.elements} and 2^{case.client} elements",
         algorithm=case.algorithm,
         threads=case.threads,
-        seconds=run.wall,
         peer=None if paper is None else "paper",
         peer_version=None if paper is None else "accelerator, Table 4",
-        peer_seconds=None if paper is None else float(paper.seconds),
         peak_mib=run.peak_mib,
         extra=extra,
+        **both_clocks(Timing(run.wall, run.cpu), stated=None if paper is None else float(paper.seconds), clock="wall"),
     )
 
 
@@ -370,18 +372,17 @@ def independence(case: PsiCase, sizes: Sequence[int], instances: int = 3, rounds
     for size in sizes:
         record = _record(replace(largest, elements=size), online[size], builds[size][0])
         cpus = [r.cpu for r in online[size]]
+        taken = Timing(statistics.median(r.wall for r in online[size]), statistics.median(cpus), len(cpus))
         yield replace(
             record,
-            seconds=statistics.median(cpus),
+            **both_clocks(taken, clock="processor"),
             peer=None,
             peer_version=None,
-            peer_seconds=None,
             peak_mib=max(r.peak_mib for r in online[size]),
             extra=dict(record.extra)
             | {
                 "seconds_are": "processor time of the server, median over instances, clients and rounds",
                 "spread": max(cpus) / min(cpus) - 1 if min(cpus) else 0.0,
-                "wall_seconds": statistics.median(r.wall for r in online[size]),
                 "build_seconds": statistics.median(b["seconds"] for b in builds[size]),
                 "instances": instances,
             },
@@ -414,8 +415,8 @@ def details(records: Sequence[Record]) -> Table:
         x = r.extra
         sent, received = x["sent"], x["received"]
         made.add_row(
-            r.case, r.params, r.algorithm, duration(x["build_seconds"]), duration(x.get("wall_seconds", r.seconds)),
-            duration(r.seconds if "wall_seconds" in x else x["cpu_seconds"]), duration(x["client_wall_seconds"]),
+            r.case, r.params, r.algorithm, duration(x["build_seconds"]), duration(r.wall_seconds),
+            duration(r.cpu_seconds), duration(x["client_wall_seconds"]),
             str(x["queries"]), _mib(sent.get("keys")), _mib(sent.get("prf", 0) + received.get("prf", 0)),
             _mib(sent.get("requests")), _mib(received.get("replies")), str(x["matches"]),
             str(x.get("paper_sent_mib", "-")), str(x.get("paper_received_mib", "-")),

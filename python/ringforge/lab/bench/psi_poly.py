@@ -9,25 +9,22 @@ has so many), and the result is compared with the intersection in the clear. The
 from __future__ import annotations
 
 import os
-import statistics
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from rich.table import Table
 
 from ringforge import _native
 from ringforge.errors import Error
+from ringforge.lab.timing import Timing, Watch, both_clocks, median, timed
 from ringforge.psi import oprf, poly
 from ringforge.psi.table import pad_labels
 from ringforge.runs import Record, duration
 
 #: Elements that the PRF is measured on.
 _SAMPLE = 4096
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -42,26 +39,19 @@ class PolyCase:
     seed: int = 1
 
 
-def _timed(work: Callable[[], T]) -> tuple[T, float, float]:
-    """Result, wall seconds, and processor seconds of all threads."""
-    cpu, wall = time.process_time(), time.perf_counter()
-    result = work()
-    return result, time.perf_counter() - wall, time.process_time() - cpu
-
-
 def _prf_seconds(seed: int) -> tuple[float, float]:
     """Processor seconds an element, at the server for its own set and for a client's."""
     key, rng = oprf.ServerKey.random(), np.random.default_rng(seed)
     sample = [rng.bytes(16) for _ in range(_SAMPLE)]
-    _, _, own = _timed(lambda: key.prf(sample))
+    own, _ = timed(lambda: key.prf(sample))
     request = oprf.Request(sample)
-    _, _, asked = _timed(lambda: key.evaluate(request.elements))
-    return own / _SAMPLE, asked / _SAMPLE
+    asked, _ = timed(lambda: key.evaluate(request.elements))
+    return own.cpu / _SAMPLE, asked.cpu / _SAMPLE
 
 
 def measure(case: PolyCase, rounds: int = 5) -> Record:
-    """One case: a table, a session, and the same queries `rounds` times; seconds are the median processor time that the
-    server takes to answer.
+    """One case: a table, a session, and the same queries `rounds` times; the median time that the server takes to
+    answer.
 
     Raises:
         Error: the result is not the intersection.
@@ -73,34 +63,29 @@ def measure(case: PolyCase, rounds: int = 5) -> Record:
     order = rng.permutation(asked)
     mine = np.concatenate([numbers[:common], numbers[size : size + asked - common]])[order]
     padded = case.label_bytes + 1 if case.label_bytes else 0
-    found, search_wall, _ = _timed(lambda: poly.suggest(size, asked, label_bytes=padded, objective=case.objective))
+    search, found = timed(lambda: poly.suggest(size, asked, label_bytes=padded, objective=case.objective))
     fields, plan = found.fields, found.native
     labels, nonce = None, b""
     if padded:
         texts = [(b"%x" % i)[-case.label_bytes :] for i in range(size)]
         labels, nonce = pad_labels(texts, padded), os.urandom(8)
-    arrays, build_wall, build_cpu = _timed(
-        lambda: poly.compile_table(fields, numbers[:size], labels, nonce=nonce, threads=case.threads)
-    )
+    build, arrays = timed(lambda: poly.compile_table(fields, numbers[:size], labels, nonce=nonce, threads=case.threads))
     client = poly.Client(fields, mine, nonce=nonce, label_bytes=padded, exact_sizes=True)
-    keys, _, keys_cpu = _timed(client.keys)
+    making, keys = timed(client.keys)
     table = poly.table(plan, arrays)
-    session, _, open_cpu = _timed(lambda: poly.SessionKeys(client.plan, keys, case.threads))
+    opening, session = timed(lambda: poly.SessionKeys(client.plan, keys, case.threads))
     requests: list[bytes] = []
-    start = time.process_time()
+    watch = Watch()
     while (request := client.next_request()) is not None:
         requests.append(request)
-    asking_cpu = time.process_time() - start
-    walls, cpus = [], []
+    asking = watch.read()
+    runs: list[Timing] = []
     for _ in range(rounds):
-        replies, wall, cpu = _timed(
-            lambda: [poly.evaluate(session, request, table, case.threads) for request in requests]
-        )
-        walls.append(wall)
-        cpus.append(cpu)
+        taken, replies = timed(lambda: [poly.evaluate(session, request, table, case.threads) for request in requests])
+        runs.append(taken)
     for reply in replies:
         client.accept(reply)
-    result, _, result_cpu = _timed(client.result)
+    reading, result = timed(client.result)
     if result.found.tolist() != np.flatnonzero(order < common).tolist() or result.anomalies:
         raise Error(f"the result is wrong: {len(result.found)} found of {common}, {result.anomalies} anomalies")
     if padded and any(
@@ -117,24 +102,20 @@ def measure(case: PolyCase, rounds: int = 5) -> Record:
         params=f"2^{case.elements} and 2^{case.client} elements",
         algorithm="poly",
         threads=case.threads,
-        seconds=statistics.median(cpus),
-        peer=None,
-        peer_version=None,
-        peer_seconds=None,
         peak_mib=arrays.bytes / 2**20,
         extra={
             "kernels": _native.kernels.active(),
-            "seconds_are": "processor time of the server for all queries, median over rounds; peak_mib is the table",
-            "rounds_cpu_seconds": cpus,
-            "rounds_wall_seconds": walls,
-            "open_session_seconds": open_cpu,
+            "seconds_are": "of the server for all queries, median over rounds; peak_mib is the table",
+            "rounds_cpu_seconds": [t.cpu for t in runs],
+            "rounds_wall_seconds": [t.wall for t in runs],
+            "open_session_seconds": opening.cpu,
             "prf_answer_seconds": other * asked,
-            "build_seconds": build_cpu,
-            "build_wall_seconds": build_wall,
+            "build_seconds": build.cpu,
+            "build_wall_seconds": build.wall,
             "prf_seconds": own * size,
             "prf_seconds_are": f"of {_SAMPLE} elements, times their number",
-            "search_seconds": search_wall,
-            "client_cpu_seconds": keys_cpu + asking_cpu + result_cpu,
+            "search_seconds": search.wall,
+            "client_cpu_seconds": making.cpu + asking.cpu + reading.cpu,
             "queries": len(requests),
             "key_bytes": len(keys),
             "request_bytes": sum(map(len, requests)),
@@ -147,6 +128,7 @@ def measure(case: PolyCase, rounds: int = 5) -> Record:
             "false_positive_log2": plan.false_positive_log2(asked),
             "budget_bits": plan.budget,
         },
+        **both_clocks(median(runs), clock="processor"),
     )
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -35,6 +34,7 @@ from ringforge.devices.registry import import_kernels
 from ringforge.devices.scaling import Cluster, Workload, predict_work
 from ringforge.devices.sharding import ShardedDevice
 from ringforge.errors import Error, ParameterError
+from ringforge.lab.timing import Timing, both_clocks, load
 from ringforge.runs import Record
 
 #: Bytes of each node's object store.
@@ -216,7 +216,7 @@ def measure(system: str, size: str, turn: Turn) -> dict[str, Any]:
             took = {**_twice(partial(work.open, cluster.device, 1), used), "idle": idle}
             took |= {"store": cluster.usage().store, "counts": cluster.device.pool.counts.summary}
             took["planned"] = _planned(work.planned, turn.count)
-    return {"params": work.params, "case": work.case, "load": os.getloadavg()[0], **took}
+    return {"params": work.params, "case": work.case, "load": load()[0], **took}
 
 
 def _twice(opened: Callable[[], Callable[[], bytes]], used: Callable[[], tuple[float, int | None]]) -> dict[str, Any]:
@@ -294,10 +294,11 @@ def compare(system: str, size: str = "", rounds: int = 1, turns: Sequence[Turn] 
                 case=took["case"],
                 params=took["params"],
                 algorithm=turn.name,
-                seconds=took["first"]["seconds"],
                 device=turn.party,
                 threads=turn.count,
                 extra={k: v for k, v in took.items() if k not in ("case", "params")},
+                # Of the first time; workers wait for each other and for what is sent.
+                **both_clocks(Timing(took["first"]["seconds"], took["first"]["cpu_seconds"]), clock="wall"),
             )
 
 

@@ -44,12 +44,15 @@ class Product:
         residues: a row for each prime, reduced modulo Phi_m.
         whole: the same before the reduction.
         multiply, reduce: processor seconds of all primes' products, and of their remainders.
+        multiply_wall, reduce_wall: wall seconds of the same.
     """
 
     residues: Residues
     whole: Residues
     multiply: float
     reduce: float
+    multiply_wall: float
+    reduce_wall: float
 
 
 def product(index: int, primes: Sequence[int], a: Residues, b: Residues) -> Product:
@@ -57,17 +60,22 @@ def product(index: int, primes: Sequence[int], a: Residues, b: Residues) -> Prod
     flint = load()
     cyclotomic = flint.fmpz_poly.cyclotomic(index)
     out, products = np.zeros_like(a), np.zeros((a.shape[0], 2 * a.shape[1] - 1), a.dtype)
-    multiply = reduce = 0.0
+    taken = np.zeros((2, 2))
     for i, prime in enumerate(primes):
         modulus = flint.nmod_poly([int(c) % prime for c in cyclotomic.coeffs()], prime)
         x, y = flint.nmod_poly(a[i].tolist(), prime), flint.nmod_poly(b[i].tolist(), prime)
-        begin = time.process_time()
+        marks = [_clocks()]
         whole = x * y
-        middle = time.process_time()
+        marks.append(_clocks())
         rest = whole % modulus
-        reduce += time.process_time() - middle
-        multiply += middle - begin
+        marks.append(_clocks())
+        taken += np.diff(marks, axis=0)
         for row, polynomial in ((out[i], rest), (products[i], whole)):
             coefficients = [int(c) for c in polynomial.coeffs()]
             row[: len(coefficients)] = coefficients
-    return Product(out, products, multiply, reduce)
+    (multiply, multiply_wall), (reduce, reduce_wall) = taken.tolist()
+    return Product(out, products, multiply, reduce, multiply_wall, reduce_wall)
+
+
+def _clocks() -> tuple[float, float]:
+    return time.process_time(), time.perf_counter()

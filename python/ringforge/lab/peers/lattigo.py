@@ -81,13 +81,13 @@ class Request:
 
 @dataclass(frozen=True)
 class Result:
-    """One measurement: wall time as a median, processor time as a mean, both for one operation.
+    """One measurement: medians of wall and processor time for one operation.
 
     `limbs` counts those of the ciphertext worked on, `error` is the largest difference of decrypted values
     (for transforms, the number of wrong coefficients of a product, for integers of wrong slots), and the
-    rescaling after a `linear_transform` or `rotations_naive` is apart, in `rescale_seconds`. `parts` has the
-    seconds of `matmul_naive` by operation, or of `bfv_affine` the processor time of encoding and the number
-    of keys.
+    rescaling after a `linear_transform` or `rotations_naive` is apart, in `rescale_seconds` and
+    `rescale_cpu_seconds`. `parts` has the wall seconds of `matmul_naive` by operation, `cpu_parts` the processor
+    seconds; of `bfv_affine` `parts` has the processor time of encoding and the number of keys.
     """
 
     case: str
@@ -106,6 +106,8 @@ class Result:
     error: float
     peak_mib: float
     parts: dict[str, float] | None = None
+    cpu_parts: dict[str, float] | None = None
+    rescale_cpu_seconds: float | None = None
 
 
 def run(request: Request, *, timeout_s: float | None = None) -> Result:

@@ -34,14 +34,20 @@ class Run:
         stated = [self.environment.get("kernels"), *(r.extra.get("kernels") for r in self.records)]
         return next((str(name) for name in stated if name), "")
 
+    def load(self) -> str:
+        """The load of a minute before and after, where it is known."""
+        before, after = (self.environment.get(f"load_{when}") for when in ("before", "after"))
+        return f"load {before[0]:.2f} before and {after[0]:.2f} after" if before and after else ""
+
     def machine(self) -> str:
-        """The machine in words, with date and commit."""
+        """The machine in words, with date, commit and load."""
         parts = [
             _processor(str(self.environment.get("cpu", "unknown processor"))),
             f"{self.environment['cores']} cores" if "cores" in self.environment else "",
             f"kernels {self.kernels}" if self.kernels else "",
             self.date,
             f"commit {str(self.environment['commit'])[:7]}" if self.environment.get("commit") else "",
+            self.load(),
         ]
         return ", ".join(part for part in parts if part)
 
@@ -87,6 +93,16 @@ def _x(number: float | None, unit: str, scale: float = 1) -> Value | None:
     return None if number is None else Value(number * scale, unit, "measured")
 
 
+def _clocks(r: Record, unit: str, scale: float = 1) -> tuple[Cell, Cell]:
+    """Wall and processor time."""
+    return _x(r.wall_seconds, unit, scale), _x(r.cpu_seconds, unit, scale)
+
+
+def _peer_clocks(r: Record, unit: str, scale: float = 1) -> tuple[Cell, Cell]:
+    """The same of the peer."""
+    return _x(r.peer_wall_seconds, unit, scale), _x(r.peer_cpu_seconds, unit, scale)
+
+
 def _d(number: float | None) -> Value | None:
     return None if number is None else Value(number, "", "derived")
 
@@ -110,9 +126,9 @@ def matvec_layers(saved: Saved) -> list[Table]:
             (
                 f"{r.case} {r.extra['m']} x {r.extra['n']}",
                 str(r.level) + (" (the planner's)" if r.extra.get("level_choice") == "auto" else " (all primes)"),
-                _x(r.seconds, "ms", 1e3),
+                *_clocks(r, "ms", 1e3),
                 _x(r.encode_seconds, "ms", 1e3),
-                _x(r.peer_seconds, "s"),
+                *_peer_clocks(r, "s"),
                 _d(r.ratio),
                 _d(r.ratio_with_encoding),
                 _x(r.max_rel_error, ""),
@@ -126,9 +142,11 @@ def matvec_layers(saved: Saved) -> list[Table]:
                 (
                     "layer",
                     "level",
-                    "time",
+                    "wall",
+                    "processor",
                     "encoding",
-                    "peer",
+                    "peer, wall",
+                    "processor",
                     "ratio",
                     "ratio with encoding",
                     "largest relative error",
@@ -150,7 +168,7 @@ def matvec_networks(saved: Saved) -> list[Table]:
     rows: list[tuple[Cell, ...]] = [
         (
             r.case,
-            _x(r.seconds, "s"),
+            *_clocks(r, "s"),
             _x(r.extra["seconds_per_image"], "ms", 1e3),
             _count(2 ** int(r.extra["log_n"])),
             _count(r.extra["limbs"]),
@@ -162,7 +180,18 @@ def matvec_networks(saved: Saved) -> list[Table]:
         for run in runs
         for r in run.records
     ]
-    heads = ("network", "time", "an image", "N", "primes", "accuracy in the clear", "same class", "error", "predicted")
+    heads = (
+        "network",
+        "wall",
+        "processor",
+        "an image",
+        "N",
+        "primes",
+        "accuracy in the clear",
+        "same class",
+        "error",
+        "predicted",
+    )
     note = "Handwritten digits that the networks were not trained on. `ringforge bench matvec --network conv`, `deep`."
     return (
         [Table("Networks on encrypted images, one thread", heads, tuple(rows), (note, _sources(runs)))] if rows else []
@@ -187,8 +216,8 @@ def ring(saved: Saved) -> list[Table]:
             (
                 _RING.get(r.case, r.case),
                 r.params,
-                _x(r.seconds, "ms", 1e3),
-                _x(r.peer_seconds, "ms", 1e3),
+                *_clocks(r, "ms", 1e3),
+                *_peer_clocks(r, "ms", 1e3),
                 _d(r.ratio),
             )
             for r in run.records
@@ -197,7 +226,7 @@ def ring(saved: Saved) -> list[Table]:
         made.append(
             Table(
                 f"Primitives of CKKS beside {_peer(first)}, one thread",
-                ("operation", "parameters", "time", "peer", "ratio"),
+                ("operation", "parameters", "wall", "processor", "peer, wall", "processor", "ratio"),
                 tuple(rows),
                 ("At the highest level, equal primes on both sides. `ringforge bench ring`.", _sources([run])),
             )
@@ -207,9 +236,7 @@ def ring(saved: Saved) -> list[Table]:
 
 def matmul(saved: Saved) -> list[Table]:
     """Products of the matrix-product paper beside Lattigo and the published algorithm, and our sets of 128 bits."""
-    runs = saved.runs(
-        "matmul-matmul-a", "matmul-matmul-b", "matmul-matmul-a-cube", "matmul-matmul-b-cube", "matmul-matmul-c-.*"
-    )
+    runs = sorted(saved.runs("matmul-matmul-[abc](-(?!128).*)?"), key=lambda run: run.date)
     return [
         *_products(
             runs,
@@ -221,7 +248,7 @@ def matmul(saved: Saved) -> list[Table]:
             "minutes. Sets of the paper are below 128 bits. `ringforge bench matmul`.",
         ),
         *_products(
-            saved.runs("matmul-matmul-[abc]-128"),
+            sorted(saved.runs("matmul-matmul-[abc]-128(-both|-auto)?"), key=lambda run: run.date),
             "The same at sets of 128 bits of security, one thread",
             "`ringforge bench matmul --params matmul-a-128`.",
         ),
@@ -236,7 +263,7 @@ def _products(runs: list[Run], title: str, about: str) -> list[Table]:
             newest[r.params, r.case, r.algorithm, r.level] = r
     rows: list[tuple[Cell, ...]] = []
     for (params, case, algorithm, level), r in sorted(newest.items(), key=lambda item: item[0][:2]):
-        if algorithm == "fame":
+        if algorithm in ("fame", "batch"):
             continue
         naive = newest.get((params, case, "fame", level))
         merged = r.extra.get("peer_seconds_merged")
@@ -245,11 +272,11 @@ def _products(runs: list[Run], title: str, about: str) -> list[Table]:
                 case,
                 params,
                 _count(level),
-                _x(r.seconds, "s"),
+                *_clocks(r, "s"),
                 _x(r.encode_seconds, "s"),
-                _slower(None if naive is None else naive.seconds, r, naive is not None and naive.extra["extrapolated"]),
-                _slower(r.peer_seconds, r, r.extra.get("peer_extrapolated")),
-                _slower(merged, r, r.extra.get("peer_extrapolated")),
+                _slower(_times_longer(naive, r), naive is not None and naive.extra["extrapolated"]),
+                _slower(r.ratio, r.extra.get("peer_extrapolated")),
+                _slower(merged / r.seconds if merged else None, r.extra.get("peer_extrapolated")),
                 _count(r.extra["key_switches"]),
                 _count(r.extra["keys"]),
                 _x(r.extra["key_mib"], "MiB"),
@@ -259,7 +286,8 @@ def _products(runs: list[Run], title: str, about: str) -> list[Table]:
         "m-l-n",
         "set",
         "level",
-        "time",
+        "wall",
+        "processor",
         "encoding",
         "naive",
         "published",
@@ -271,29 +299,36 @@ def _products(runs: list[Run], title: str, about: str) -> list[Table]:
     return [Table(title, heads, tuple(rows), (about, _sources(runs)))] if rows else []
 
 
-def _slower(seconds: float | None, ours: Record, estimated: object) -> Cell:
-    if seconds is None:
-        return None
-    value = _d(seconds / ours.seconds)
-    assert value is not None
-    return f"{value.text()} *" if estimated else value
+def _times_longer(other: Record | None, r: Record) -> float | None:
+    """How many times as long another record's work takes, by a clock that both have."""
+    for theirs, ours in (
+        () if other is None else ((other.cpu_seconds, r.cpu_seconds), (other.wall_seconds, r.wall_seconds))
+    ):
+        if theirs and ours:
+            return theirs / ours
+    return None
+
+
+def _slower(times: float | None, estimated: object) -> Cell:
+    value = _d(times)
+    return f"{value.text()} *" if value is not None and estimated else value
 
 
 def _vectors(saved: Saved) -> list[Table]:
-    runs = saved.runs("matmul-vectors")
+    runs = sorted(saved.runs("matmul-vectors", "matmul-matmul-b-128-fold-auto"), key=lambda run: run.date)[-1:]
     rows: list[tuple[Cell, ...]] = [
         (
             r.case,
             r.algorithm,
             _count(r.level),
-            _x(r.seconds, "ms", 1e3),
+            *_clocks(r, "ms", 1e3),
             _count(r.extra["key_switches"]),
             _count(r.extra["keys"]),
         )
         for run in runs
         for r in run.records
     ]
-    heads = ("m-l-n", "method", "level", "time", "key switches", "keys")
+    heads = ("m-l-n", "method", "level", "wall", "processor", "key switches", "keys")
     about = "A vector times a matrix by folding, and by the method for matrices. matmul-b-128."
     return (
         [Table("Encrypted vectors times encrypted matrices, one thread", heads, tuple(rows), (about, _sources(runs)))]
@@ -315,8 +350,8 @@ def gates(saved: Saved) -> list[Table]:
                     f"{r.params}, {r.algorithm}",
                     run.kernels,
                     _count(r.threads),
-                    _x(r.seconds, "ms", 1e3),
-                    None if paper else _x(r.peer_seconds, "ms", 1e3),
+                    *_clocks(r, "ms", 1e3),
+                    *((None, None) if paper else _peer_clocks(r, "ms", 1e3)),
                     None if paper else _d(r.ratio),
                     Value(r.peer_seconds * 1e3, "ms", "paper") if paper and r.peer_seconds else None,
                 )
@@ -331,8 +366,10 @@ def gates(saved: Saved) -> list[Table]:
                     "set, accumulator",
                     "kernels",
                     "threads",
-                    "time",
-                    "tfhe-rs",
+                    "wall",
+                    "processor",
+                    "tfhe-rs, wall",
+                    "processor",
                     "ratio",
                     "the paper's accelerator",
                 ),
@@ -357,9 +394,9 @@ def _integers(saved: Saved) -> list[Table]:
             found = re.fullmatch(r"([a-z]+)(\d+)", r.case)
             case = f"{names.get(found[1], found[1])}, {found[2]} bits" if found else r.case
             bootstraps = _count(r.extra["bootstraps"])
-            rows.append((case, bootstraps, _x(r.seconds, "ms", 1e3), _x(r.peer_seconds, "ms", 1e3), _d(r.ratio)))
-    about = "Both sides fail below 2^-64; processor time, fresh operands. `ringforge bench gates --integers`."
-    heads = ("operation", "bootstraps", "time", "tfhe-rs", "ratio")
+            rows.append((case, bootstraps, *_clocks(r, "ms", 1e3), *_peer_clocks(r, "ms", 1e3), _d(r.ratio)))
+    about = "Both sides fail below 2^-64; fresh operands; ratio of processor time. `ringforge bench gates --integers`."
+    heads = ("operation", "bootstraps", "wall", "processor", "tfhe-rs, wall", "processor", "ratio")
     return [Table("Encrypted integers, one thread", heads, tuple(rows), (about, _sources(runs)))] if rows else []
 
 
@@ -420,7 +457,7 @@ def omr(saved: Saved) -> list[Table]:
         (
             r.case,
             _count(r.threads),
-            _x(r.seconds, "s"),
+            *_clocks(r, "s"),
             None if r.peer_seconds is None else Value(r.peer_seconds, "s", "paper"),
             _d(r.ratio),
         )
@@ -432,17 +469,15 @@ def omr(saved: Saved) -> list[Table]:
             "65,536 entries, 50 messages, set `ringforge`: 130 bits, a message missed or wrong below 2^-40. SophOMR's "
             "times are its own, on a Sapphire Rapids, at 114 bits. `ringforge bench omr`."
         )
-        titles: tuple[str, ...] = ("stage", "threads", "time", "SophOMR, as it states", "ratio")
+        titles: tuple[str, ...] = ("stage", "threads", "wall", "processor", "SophOMR, as it states", "ratio")
         made.append(Table("Detection in a bulletin", titles, tuple(rows), (about, _sources(runs))))
     runs = saved.runs("omr-omr")
     rows = [
-        (r.case, _x(r.seconds, "ms", 1e3), _x(r.peer_seconds, "ms", 1e3), _d(r.ratio))
-        for run in runs
-        for r in run.records
+        (r.case, *_clocks(r, "ms", 1e3), *_peer_clocks(r, "ms", 1e3), _d(r.ratio)) for run in runs for r in run.records
     ]
     if rows:
-        about = "N = 2^16, the primes of message retrieval, processor time. `ringforge bench omr`."
-        titles = ("operation", "time", "peer", "ratio")
+        about = "N = 2^16, the primes of message retrieval; the ratio is of processor time. `ringforge bench omr`."
+        titles = ("operation", "wall", "processor", "peer, wall", "processor", "ratio")
         made.append(
             Table(
                 f"Operations of BFV beside {_peer(runs[0].records[0])}, one thread",
@@ -452,10 +487,17 @@ def omr(saved: Saved) -> list[Table]:
             )
         )
     runs = saved.runs("omr-posting-.*")
-    rows = [(r.case, _x(r.seconds, "us", 1e6), _x(r.extra["a_second"], "")) for run in runs for r in run.records]
+    rows = [(r.case, *_clocks(r, "us", 1e6), _x(r.extra["a_second"], "")) for run in runs for r in run.records]
     if rows:
         about = "Posted by two clients to a board's service, until they are on disk. `ringforge bench omr --posting`."
-        made.append(Table("Posting", ("board", "an entry", "entries a second"), tuple(rows), (about, _sources(runs))))
+        made.append(
+            Table(
+                "Posting",
+                ("board", "an entry, wall", "processor, all sides", "entries a second"),
+                tuple(rows),
+                (about, _sources(runs)),
+            )
+        )
     return made
 
 
@@ -474,7 +516,7 @@ def aes(saved: Saved) -> list[Table]:
                     _count(e["blocks"]),
                     _x(r.seconds, "s"),
                     _x(e["block_seconds"], "ms", 1e3),
-                    _x(e["cpu_seconds"], "s"),
+                    _x(r.cpu_seconds, "s"),
                     _x(r.peak_mib, "GiB", 2**-10),
                     _x(e["key_bytes"], "MB", 1e-6),
                     _x(e["round_key_bytes"], "MB", 1e-6),

@@ -81,9 +81,11 @@ What was measured, simulated and modelled, from the files in `bench/results`, th
 tree, `ringforge reproduce results --overwrite --write docs/results.md` makes this page anew.
 
 The letter behind a number says where it comes from: {legend}. A dash: not available. A ratio
-says how many times longer the peer takes. Below each table of measurements are the machine, the date, the commit and
-the files; times are wall time unless it says processor time. `ringforge bench SYSTEM` measures anew, alternately with
-the peer; `ringforge reproduce SYSTEM` prints the published tables beside ours, with what is wrong in them.
+says how many times longer the peer takes, by one clock: processor time with one thread, wall time with more, and
+beside times that a publication states. Below each table of measurements are the machine, the date, the commit, the load
+of the machine and the files. `ringforge bench SYSTEM` measures anew, alternately with the peer; `make bench-results`
+measures all of this page; `ringforge reproduce SYSTEM` prints the published tables beside ours, with what is wrong in
+them.
 
 The accelerators are simulated and synthesised, and have not run on a card: seconds are cycles at the clock of the
 publication, which is an assumption. [Their pages](../hw/README.md) say how they are built.

@@ -77,6 +77,9 @@ def build(
         str | None, typer.Option(metavar="add|remove", help="Change the table that is there, in one step.")
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Build in place of the table that is there.")] = False,
+    insecure: Annotated[
+        str, typer.Option(metavar="REASON", help="Why --algorithm paper may be used, which is below 128 bits.")
+    ] = "",
     threads: Threads = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -144,7 +147,9 @@ def build(
         left_out(found)
         for doubt in [*([rewritten(found)] if found.rewritten else []), *found.doubts]:
             warn(doubt)
-        asked = Request(algorithm, mode, bits, bins, hashes, client_size, capacity, label_bytes, steps, workers)
+        asked = Request(
+            algorithm, mode, bits, bins, hashes, client_size, capacity, label_bytes, steps, workers, insecure
+        )
         spec, predictions = choose(asked, found)
         about = console(stderr=True)
         if not as_json:

@@ -94,6 +94,8 @@ def left_out(found: Elements) -> None:
             f"the first line, of {found.unnamed} columns, was left out as their header, although columns are given by "
             "number: say --no-header if it is a row already"
         )
+    if not found.elements:
+        warn("the set holds no elements, so nothing is asked: is it the right file and column?")
     if found.empty:
         warn(f"rows left out because they have no element (an empty cell, NULL, nothing to normalise): {found.empty:,}")
     if found.together:

@@ -18,6 +18,7 @@ from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.lab.bench import aes
 from ringforge.lab.peers import flint
 from ringforge.lab.tables import Value
+from ringforge.lab.timing import Timing, both_clocks
 from ringforge.runs import Record
 from tests.answers import result_of
 
@@ -42,7 +43,8 @@ def test_products_are_those_of_flint() -> None:
     for r in records[:5]:
         assert (r.peer, r.peer_version) == ("flint", flint.version())
         assert r.peer_seconds is not None
-        assert r.seconds == (r.extra["cpu_seconds"] if r.threads == 1 else r.extra["wall_seconds"]) > 0
+        assert r.seconds == (r.cpu_seconds if r.threads == 1 else r.wall_seconds) > 0
+        assert r.peer_seconds == (r.peer_cpu_seconds if r.threads == 1 else r.peer_wall_seconds)
         assert "papers_seconds" not in r.extra  # another ring than the paper's
         assert json.loads(r.to_json())["params"] == "Phi_255, 2 primes of 31 bits"
     assert records[0].peer_seconds < records[1].peer_seconds  # type: ignore[operator]
@@ -84,9 +86,15 @@ def test_a_way_that_differs_is_seen(monkeypatch: pytest.MonkeyPatch, method: str
 
 
 def test_the_papers_numbers_are_marked() -> None:
-    extra = {"papers_seconds": {"FPGA": 9.51e-3}, "wall_seconds": 0.01, "cpu_seconds": 0.02}
+    extra = {"papers_seconds": {"FPGA": 9.51e-3}}
     records = [
-        Record("aes", f"product, {method}", "p", method, 0.01, threads=t, peer="flint", peer_seconds=peer, extra=extra)
+        Record(
+            *("aes", f"product, {method}", "p", method),
+            threads=t,
+            peer="flint",
+            extra=extra,
+            **both_clocks(Timing(0.01, 0.02), Timing(2 * peer, peer), threads=t),
+        )
         for method, t, peer in (("unreduced", 1, 0.4), ("additions", 1, 1.0), ("additions", 2, 1.0))
     ]
     (table,) = aes.beside_the_paper(records)
@@ -102,7 +110,12 @@ def test_the_papers_numbers_are_marked() -> None:
     assert [value.number for value in table.rows[0][4:] if isinstance(value, Value)] == [
         pytest.approx(x) for x in (20, 0.951, 26.628, 16.167)
     ]
-    assert table.rows[3][:4] == ("FLINT, not reduced", "1", None, Value(400.0, "ms", "measured"))
+    assert table.rows[3][:4] == (
+        "FLINT, not reduced",
+        "1",
+        Value(800.0, "ms", "measured"),
+        Value(400.0, "ms", "measured"),
+    )
     papers = [row[2] for row in table.rows[5:]]
     assert papers == [
         Value(9.51, "ms", "paper"),
@@ -121,7 +134,7 @@ def test_operations_of_ltv() -> None:
     assert all("papers_seconds" not in r.extra for r in records)
     (table,) = aes.scheme_beside_the_paper(records)
     assert len(table.rows) == len(aes.SCHEME) + 1
-    keys, key = (r.extra["cpu_seconds"] for r in records[:2])
+    keys, key = (r.cpu_seconds or 0.0 for r in records[:2])
     every = sum(params.key_bytes(i) for i in range(1, 4))
     whole = table.rows[-1][4]
     assert isinstance(whole, Value)
@@ -129,8 +142,8 @@ def test_operations_of_ltv() -> None:
     assert aes.scheme_beside_the_paper([]) == []
     with pytest.raises(LevelError):
         list(aes.scheme(params, level=3))
-    extra = {"papers_seconds": {"FPGA": 0.089}, "wall_seconds": 0.01, "cpu_seconds": 0.02}
-    (table,) = aes.scheme_beside_the_paper([Record("aes", "ltv, switch", "p", "windows", 0.01, extra=extra)])
+    extra, times = {"papers_seconds": {"FPGA": 0.089}}, both_clocks(Timing(0.01, 0.02))
+    (table,) = aes.scheme_beside_the_paper([Record("aes", "ltv, switch", "p", "windows", extra=extra, **times)])
     printed, ratio = table.rows[0][5:]
     assert printed == Value(89.0, "ms", "paper")
     assert isinstance(ratio, Value)

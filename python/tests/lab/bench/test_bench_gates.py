@@ -15,6 +15,7 @@ from ringforge.cli import main
 from ringforge.errors import ParameterError
 from ringforge.lab.bench import gates as bench
 from ringforge.lab.peers import tfhe
+from ringforge.lab.timing import Timing
 from ringforge.runs import Record, load
 from tests.answers import result_of
 
@@ -54,15 +55,17 @@ def test_records_of_gates_and_levels(requests: list[tfhe.Request]) -> None:
     assert requests[0] == tfhe.Request("default", ("NAND", "MUX"), 0.0, 3, (1, 2))
     nand, mux, one, two = records
     assert nand.algorithm == "ginx"
-    assert nand.peer_seconds == 0.01, "the faster of the peer's sets, by processor time"
+    assert (nand.clock, nand.peer_seconds) == ("processor", 0.01), "the faster of the peer's sets"
     assert nand.extra["peer_params"] == "default-ks-pbs"
     assert nand.extra["peer_seconds_by_params"] == {"default": 0.02, "default-ks-pbs": 0.01}
-    assert nand.extra["peer_wall_seconds"] == 0.02
-    assert (one.peer_seconds, two.peer_seconds) == (0.01, 0.005)
+    assert nand.peer_wall_seconds == 0.02
+    assert nand.seconds == nand.cpu_seconds
+    assert (one.clock, two.clock) == ("processor", "wall")
+    assert (one.peer_seconds, two.peer_seconds, two.peer_cpu_seconds) == (0.01, 0.005, 0.01)
     assert nand.ratio == pytest.approx(0.01 / nand.seconds)
     assert mux.extra["failure_log2"] > nand.extra["failure_log2"], "two rotations"
     assert len(nand.extra["rounds_seconds"]) == 2
-    assert one.extra["gates_per_second"] == pytest.approx(1 / one.seconds)
+    assert one.extra["gates_per_second"] == pytest.approx(1 / (one.wall_seconds or 0))
     assert nand.extra["failure_log2"] <= nand.extra["worst_gate_failure_log2"] <= -64
     assert nand.extra["security_bits"] >= 128
     assert all(json.loads(r.to_json())["peer"] == "tfhe" for r in records)
@@ -80,13 +83,19 @@ def test_alone(requests: list[tfhe.Request]) -> None:
 def test_papers_sets_stand_beside_the_paper() -> None:
     case = bench.GatesCase("paper-std128-ap", insecure="test")
     assert case.accumulator == "ap"
-    record = bench._record(case, "NAND", 1, 0.02, {"security_bits": 65.0})
+    taken = Timing(0.02, 0.01)
+
+    def record_of(of: bench.GatesCase, name: str) -> Record:
+        return bench._record(of, name, 1, taken, {}, {"security_bits": 65.0}, {})
+
+    record = record_of(case, "NAND")
+    # The paper states wall time.
+    assert (record.clock, record.seconds, record.cpu_seconds) == ("wall", 0.02, 0.01)
     assert (record.peer, record.peer_seconds) == ("paper", pytest.approx(13.238e-3))
     assert record.extra["paper_software_seconds"] == pytest.approx(0.2838)
     assert record.extra["software_ratio"] == pytest.approx(14.19)
-    assert bench._record(case, "MUX", 1, 0.02, {}).peer is None, "the paper times one accumulation, MUX has two"
-    ginx = bench.GatesCase("paper-std128-ap", "ginx", insecure="test")
-    assert bench._record(ginx, "NAND", 1, 0.02, {}).peer is None
+    assert record_of(case, "MUX").peer is None, "the paper times one accumulation, MUX has two"
+    assert record_of(bench.GatesCase("paper-std128-ap", "ginx", insecure="test"), "NAND").peer is None
     text = shown([record])
     assert "284 ms" in text
     assert "14.2" in text

@@ -4,16 +4,21 @@
 
 from __future__ import annotations
 
+import json
+import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ringforge.cli import main
+from ringforge.devices import Device
 from ringforge.errors import LevelError, ParameterError, ShapeError
-from ringforge.lab.bench import matmul, matmul_peer
+from ringforge.lab.bench import matmul, matmul_ours, matmul_peer
 from ringforge.lab.papers.matmul import Shape, product_counts
 from ringforge.lab.peers import PeerError, PeerMissingError, lattigo
+from ringforge.lab.timing import Timing
 from ringforge.params import Parameters, named
 from ringforge.runs import load
 from tests.answers import result_of
@@ -104,20 +109,21 @@ def test_short_products_are_run_whole(paper_a: Parameters) -> None:
     assert not made.extrapolated
     assert made.measured == made.rotations
     assert made.error < 1e-5
-    assert made.seconds == pytest.approx(made.step_1 + made.step_2 + made.products)
-    assert made.bsgs_step_1 is not None
-    assert made.seconds_bsgs == pytest.approx(made.bsgs_step_1 + made.step_2 + made.products)
+    for t in (made.wall, made.cpu):
+        assert t.published >= t.whole > t.products > 0
+        assert t.bsgs_step_1 is not None
+        assert t.bsgs == pytest.approx(t.bsgs_step_1 + t.step_2 + t.products)
 
 
 @pytest.mark.usefixtures("built")
 def test_long_products_are_extrapolated(paper_a: Parameters) -> None:
     made = matmul_peer.measure(Shape(8, 8, 8), paper_a, limit_s=0, bsgs=False, run=tiny)
     assert made.extrapolated
-    assert made.seconds_bsgs is None
+    assert made.wall.bsgs is None
     assert made.rotations == (28, 28)
     # Every distinct rotation of the first step, and those of the second: p and p - 8, 8p and 8p - 64.
     assert made.measured == (28, 28)
-    assert made.seconds == pytest.approx(made.step_1 + made.step_2 + made.products)
+    assert min(made.wall.whole, made.cpu.whole) > 0
 
 
 def test_a_product_without_rotations_is_run_whole(paper_a: Parameters) -> None:
@@ -126,7 +132,7 @@ def test_a_product_without_rotations_is_run_whole(paper_a: Parameters) -> None:
     def run(request: lattigo.Request) -> lattigo.Result:
         asked.append(request)
         parts = dict.fromkeys(("step_1", "step_2", "products", "product", "rotations_1", "rotations_2"), 0.0)
-        return lattigo.Result("", 1.0, 1.0, 1, None, None, None, "", "v", "", 13, 5, 1, 0.0, 1.0, parts)
+        return lattigo.Result("", 1.0, 1.0, 1, None, None, None, "", "v", "", 13, 5, 1, 0.0, 1.0, parts, parts)
 
     made = matmul_peer.measure(Shape(1, 1, 1), paper_a, bsgs=False, run=run)
     assert not made.extrapolated
@@ -143,12 +149,14 @@ def test_the_sum_of_samples(paper_a: Parameters) -> None:
     def run(request: lattigo.Request) -> lattigo.Result:
         assert len(request.rotations) == len(request.second_rotations) == matmul_peer.SAMPLES
         assert (request.level, len(request.q), len(request.p), request.log_scale) == (4, 5, 1, 40)
-        return lattigo.Result("", 1.0, 1.0, 32, None, None, None, "", "v", "", 13, 5, 1, 0.0, 1.0, parts)
+        half = {name: seconds / 2 for name, seconds in parts.items()}
+        return lattigo.Result("", 1.0, 1.0, 32, None, None, None, "", "v", "", 13, 5, 1, 0.0, 1.0, parts, half)
 
     made = matmul_peer.measure(Shape(64, 64, 64), paper_a, bsgs=False, run=run)
-    assert made.step_1 == pytest.approx(189e6 + 2e4 + 2e2)
-    assert made.step_2 == pytest.approx(1.89 + 2e-4 + 128e-7)
-    assert made.products == pytest.approx(64e-9 + 1e-12)
+    for t, share in ((made.wall, 1), (made.cpu, 2)):
+        assert t.step_1 * share == pytest.approx(189e6 + 2e4 + 2e2)
+        assert t.step_2 * share == pytest.approx(1.89 + 2e-4 + 128e-7)
+        assert t.products * share == pytest.approx(64e-9 + 1e-12)
 
 
 def test_spread_keeps_short_lists_and_thins_long_ones() -> None:
@@ -197,9 +205,32 @@ def test_cases_that_cannot_be() -> None:
         matmul.cases(["4x4x4"], "set-z")
 
 
-MINE = matmul.Ours(0.5, 0.25, "square", 4, 1e-7, 12.0, {"keys": 3})
+@pytest.mark.parametrize("algorithm", ["ringforge", "fame", "naive"])
+def test_encoding_is_taken_away_clock_by_clock(monkeypatch: pytest.MonkeyPatch, algorithm: str) -> None:
+    """On a machine that does other things, encoding takes longer by the clock on the wall than of processors.
+
+    The waiting is put into the work that is measured: its processor time is nothing, and no time gets negative by it.
+    """
+    real = Device.prepare
+
+    def waiting(*arguments: Any, **named: Any) -> Any:
+        time.sleep(0.02)
+        handle = real(*arguments, **named)
+        return replace(handle, prepare_seconds=handle.prepare_seconds + 0.02)
+
+    monkeypatch.setattr(Device, "prepare", waiting)
+    params = named("matmul-a", "test")
+    made = matmul_ours.measure(SMALL, params, algorithm=algorithm, threads=1, seed=7, budget_s=0.0)
+    assert min(made.time.wall, made.time.cpu) > 0
+    assert min(made.extra["cpu_phases"]) >= 0
+    assert sum(made.extra["cpu_phases"]) == pytest.approx(made.time.cpu, rel=0.5)
+    assert made.max_rel_error is not None
+    assert made.max_rel_error < 1e-4
+
+
 THEIRS = matmul_peer.PeerProduct(
-    *(2.0, None, 1.0, 0.75, 0.25, 0.1, 0.01, 0.01, 0.01),
+    wall=matmul_peer.Seconds(1.0, 0.75, 0.25, 0.01, 0.01, 0.01, 0.1),
+    cpu=matmul_peer.Seconds(0.5, 0.375, 0.125, 0.005, 0.005, 0.005, 0.05),
     rotations=(10, 20),
     measured=(10, 20),
     extrapolated=True,
@@ -209,25 +240,41 @@ THEIRS = matmul_peer.PeerProduct(
 )
 
 
-def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(matmul, "measure_here", lambda _: MINE)
-    monkeypatch.setattr(lattigo, "program", lambda: Path())
-    monkeypatch.setattr(matmul_peer, "measure", lambda *_: THEIRS)
+def test_ratios_are_of_one_clock() -> None:
+    mine = matmul.Ours(Timing(0.5, 0.125), Timing(0.25, 0.2), "square", 4, 1e-7, 12.0, {"keys": 3})
+    (case,) = matmul.cases(["4x3x5"], "set-a")
+    one = matmul.record(case, mine, THEIRS)
+    assert (one.clock, one.ratio, one.encode_seconds) == ("processor", 8.0, 0.2)
+    assert one.extra["peer_seconds_bsgs"] == pytest.approx(0.55)
+    two = matmul.record(replace(case, threads=2), mine, THEIRS)
+    assert (two.clock, two.ratio, two.encode_seconds) == ("wall", 4.0, 0.25)
+    assert two.extra["peer_seconds_bsgs"] == pytest.approx(1.1)
+
+
+@pytest.mark.usefixtures("built")
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["bench", "matmul", "--shape", "4x3x5", "--params", "set-a", "--json", "--save", str(tmp_path)]
     assert main(words) == 0
     printed = result_of(capsys.readouterr().out)
     assert (printed["system"], printed["case"], printed["params"]) == ("matmul", "4-3-5", "matmul-a")
+    for side in ("", "peer_"):
+        assert min(printed[f"{side}wall_seconds"], printed[f"{side}cpu_seconds"]) > 0
+    assert printed["clock"] == "processor"
+    assert printed["ratio"] == pytest.approx(printed["peer_cpu_seconds"] / printed["cpu_seconds"])
+    assert len(printed["machine"]["load_before"]) == len(printed["machine"]["load_after"]) == 3
     (saved,) = load(next(tmp_path.glob("matmul-matmul-a-*.jsonl")))
-    assert saved.ratio == 4
-    assert saved.extra["peer_extrapolated"] is True
-    assert saved.extra["peer_seconds_bsgs"] == pytest.approx(1.1)
-    assert (saved.extra["m"], saved.extra["l"], saved.extra["n"], saved.extra["keys"]) == (4, 3, 5, 3)
+    assert saved.ratio == pytest.approx(printed["ratio"])
+    assert saved.extra["peer_extrapolated"] is False
+    assert len(saved.extra["rounds_seconds"]) == 2, "before and after the peer"
+    assert (saved.extra["m"], saved.extra["l"], saved.extra["n"]) == (4, 3, 5)
+    environment = json.loads(next(tmp_path.glob("*.environment.json")).read_text())
+    assert {"cpu", "cores", "date", "load_before", "load_after"} <= set(environment)
 
 
 def test_without_a_peer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(matmul, "measure_here", lambda _: MINE)
     monkeypatch.setattr(lattigo, "program", lambda: pytest.fail("no peer was asked for"))
-    assert main(["bench", "matmul", "--shape", "4x3x5", "--peer", "none", "--json"]) == 0
-    printed = result_of(capsys.readouterr().out)
-    assert printed["peer"] is None
-    assert printed["peer_seconds"] is None
+    assert main(["bench", "matmul", "--shape", "4x3x5", "--peer", "none"]) == 0
+    shown = capsys.readouterr()
+    text = " ".join((shown.out + shown.err).split())
+    for part in ("wall", "processor", "load of 1, 5 and 15 minutes before and after"):
+        assert part in text

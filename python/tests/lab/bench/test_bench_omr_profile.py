@@ -68,8 +68,7 @@ def test_picture(name: str, begins: bytes, tmp_path: Path) -> None:
     assert (tmp_path / name).read_bytes().startswith(begins)
 
 
-def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    monkeypatch.setattr(omr_profile, "profiles", lambda _: iter(MADE))
+def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     picture = tmp_path / "split.png"
     words = ["bench", "omr", "--profile", "test", "--insecure", "a test"]
     assert main([*words, "--plot", str(picture), "--json"]) == 0

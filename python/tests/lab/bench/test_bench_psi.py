@@ -141,40 +141,30 @@ def made(case: bench.PsiCase, *cpu_seconds: float) -> Record:
 
 def test_tables_row_of_the_paper() -> None:
     record = made(bench.PsiCase(), 17.0, 90.0, 5.0)
-    assert (record.seconds, record.extra["cpu_seconds"]) == (9.0, 17.0), "the run of median processor time"
+    assert (record.seconds, record.wall_seconds, record.cpu_seconds) == (9.0, 9.0, 17.0), "of median processor time"
     assert (record.peer, record.peer_seconds) == ("paper", 1642)
     assert record.ratio == pytest.approx(1642 / 9)
     assert (record.extra["paper_sent_mib"], record.extra["paper_received_mib"]) == (27.0, 256)
     assert made(bench.PsiCase("oprf"), 1.0).peer is None
 
 
-def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    asked: list[tuple[list[bench.PsiCase], int]] = []
-
-    def compare(cases: list[bench.PsiCase], rounds: int) -> list[Record]:
-        asked.append((cases, rounds))
-        return [made(case, 1.0) for case in cases]
-
-    monkeypatch.setattr(bench, "compare", compare)
-    words = "--bits 30 --bins 12 --client 11 --algorithm both --threads 1 --rounds 3 --save"
+@processes
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = "--bits 18 --bins 6 --elements 7 --client 4 --threads 1 --save"
     assert main(["bench", "psi", *words.split(), str(tmp_path)]) == 0
-    first = bench.PsiCase("direct", 30, 12, 20, 11, "ringforge", 3, 1)
-    assert asked == [([first, replace(first, algorithm="paper")], 3)]
-    (saved,) = tmp_path.glob("psi-direct-12-*.jsonl")
-    assert [r.algorithm for r in load(saved)] == ["ringforge", "paper"]
-    assert "410 s" in printed(capsys)
+    (saved,) = tmp_path.glob("psi-direct-6-*.jsonl")
+    (record,) = load(saved)
+    assert (record.algorithm, record.extra["matches"], record.clock) == ("ringforge", 8, "wall")
+    assert record.machine is not None
+    assert "load of 1, 5 and 15 minutes" in printed(capsys)
 
 
-def test_command_with_sizes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def independence(case: bench.PsiCase, sizes: list[int], instances: int, rounds: int) -> list[Record]:
-        assert (instances, rounds) == (2, 4)
-        spread = {"spread": 0.02, "wall_seconds": 1.0}
-        found = [made(replace(case, elements=size), 1 + size / 100) for size in sizes]
-        return [replace(r, seconds=r.extra["cpu_seconds"], extra=dict(r.extra) | spread) for r in found]
-
-    monkeypatch.setattr(bench, "independence", independence)
-    assert main(["bench", "psi", "--sizes", "12,14", "--instances", "2", "--rounds", "4"]) == 0
-    assert "medians of the sizes differ by 1.8%; runs of one size by up to 2.0%" in printed(capsys)
+@processes
+@pytest.mark.long
+def test_command_with_sizes(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "--mode oprf --bins 5 --client 4 --threads 1 --sizes 4,6 --instances 1 --rounds 2"
+    assert main(["bench", "psi", *words.split()]) == 0
+    assert "medians of the sizes differ by" in printed(capsys)
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,11 @@ from ringforge.hw.machines.omr import cost as machine
 from ringforge.hw.machines.omr.config import OmrConfig
 from ringforge.lab.papers.omr import Measured, machine_tables
 from ringforge.lab.tables import Cell, Table, Value
+from ringforge.lab.timing import Timing
 from ringforge.runs import Record
 from tests.answers import result_of
 
-FOUND = Measured(add=0.5, multiply=4.0, rotate=50.0, encode=3.0)
+FOUND = Measured(*(Timing(ms / 1e3, ms / 2e3) for ms in (0.5, 4.0, 50.0, 3.0)))
 
 
 def _number(cell: Cell) -> float:

@@ -89,7 +89,7 @@ def _design() -> list[str]:
             f"Operators were taken from SEAL, whose key switching has one special prime and a digit a limb: such a key "
             f"is {sizes.PER_LIMB.key / _MIB:.0f} MiB. {KEY_MB} MB and log2 PQ are {cost.DIGITS} digits of "
             f"{cost.SPECIAL} limbs and {cost.SPECIAL} special primes ({sizes.PAPER.key / _MIB:.1f} MiB). So is ours, "
-            f"in {sizes.OUR_LIMBS} + {sizes.OUR_SPECIAL} smaller primes."
+            f"in {sizes.ours().limbs} + {sizes.ours().special} smaller primes."
         ),
         (
             "The transform is said to dominate key switching. With these lanes it does not: "

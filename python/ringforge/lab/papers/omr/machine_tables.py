@@ -322,8 +322,8 @@ def speedups(saved: Saved, found: Measured | None) -> Table:
     fast[ROT.name] = _ms(saved.rotation(OURS), OmrConfig.named(OURS))
     here: dict[str, float] = {}
     if found is not None:
-        here = {CCADD.name: found.add, PCMUL.name: found.multiply, ROT.name: found.rotate}
-        here[MATMUL.name] = 1e3 * sum(cost.matmul().seconds(found.multiply + found.encode, found.rotate, found.add))
+        times = {CCADD: found.add, PCMUL: found.multiply, ROT: found.rotate, MATMUL: found.matmul}
+        here = {o.name: 1e3 * taken.wall for o, taken in times.items()}
     rows: list[tuple[Cell, ...]] = []
     for o in OPERATORS:
         mine, ms, best = here.get(o.name), fpga[o.name].number, fast.get(o.name)
@@ -343,8 +343,8 @@ def speedups(saved: Saved, found: Measured | None) -> Table:
     note = (
         "Without --measure the CPU here is not asked."
         if found is None
-        else "The CPU here: one thread, 23 + 12 primes of 49.57 bits; MatMul is SCALED from the operators. A speed-up "
-        "over one thread says what it would be over more only if they scaled."
+        else "The CPU here: wall time of one thread, 23 + 12 primes of 49.57 bits; MatMul is SCALED from operators. "
+        "A speed-up over one thread says what it would be over more only if they scaled."
     )
     return Table(
         "Improvements over CPUs: the paper's CPU, and this one" + (" (SCALED MatMul)" if found else ""),

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Ringforge authors
-"""Bytes on the wire and in memory: the paper's parameters, SophOMR's statements, and ours by plain counting."""
+"""Bytes on the wire and in memory: the paper's parameters and SophOMR's statements by plain counting, and ours of the
+set `ringforge`, from the library itself.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+
+from ringforge.omr import sets
+from ringforge.omr.compress import compression_plan
+from ringforge.omr.estimate import key_bytes
+from ringforge.params import BfvParameters, named_bfv
 
 from . import cost
-from .figures import DEGREE, PLAINTEXT_MODULUS, SIGNAL_DEGREE
-
-#: Ours: primes of Q, special ones, their bits on the wire, digits; what a digest's ring has.
-OUR_LIMBS, OUR_SPECIAL, OUR_BITS, OUR_DIGITS = 23, 12, 50, 2
-OUR_DIGEST_DEGREE = DEGREE // 4
+from .figures import DEGREE, MOST_MESSAGES, PLAINTEXT_MODULUS, SIGNAL_DEGREE
 
 _WORD_BITS = (PLAINTEXT_MODULUS - 1).bit_length()
 
@@ -56,7 +60,6 @@ class Primes:
 
 
 PAPER = Primes(cost.LIMBS, cost.SPECIAL, 60, cost.DIGITS)
-OURS = Primes(OUR_LIMBS, OUR_SPECIAL, OUR_BITS, OUR_DIGITS)
 #: SEAL's kind of key switch: a digit a limb, one special prime.
 PER_LIMB = Primes(cost.LIMBS, 1, 60, cost.LIMBS)
 
@@ -71,11 +74,30 @@ def diagonals() -> int:
     return SIGNAL_DEGREE * diagonal()
 
 
+def our_set() -> sets.Set:
+    """The set of this library for the same function."""
+    return sets.named("ringforge")
+
+
+def our_bfv() -> BfvParameters:
+    """The BFV parameters of our set."""
+    return named_bfv(our_set().bfv)
+
+
+@cache
+def ours() -> Primes:
+    """The primes of our set, and the most bits that a residue takes."""
+    p = our_bfv()
+    bits = max((int(q) - 1).bit_length() for q in (*p.q, *p.p))
+    return Primes(len(p.q), len(p.p), bits, -(-len(p.q) // int(p.limbs_per_digit)))
+
+
 def digest() -> int:
-    """Ours: two parts over one prime in the ring of degree N/4."""
-    return 2 * OUR_DIGEST_DEGREE * OUR_BITS // 8
+    """Ours, for as many messages as the paper's."""
+    s = our_set()
+    return int(compression_plan(s, MOST_MESSAGES, 1 + s.payload_words).digest_bytes)
 
 
-def detection_keys() -> int:
-    """Ours without those of compression: two rotations, relinearisation, the encrypted signal key."""
-    return 3 * OURS.seeded_key + OURS.seeded
+def detection_key() -> int:
+    """Ours: two rotations, relinearisation, the encrypted signal key, compression."""
+    return key_bytes(our_set())

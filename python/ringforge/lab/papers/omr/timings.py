@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +12,11 @@ import numpy as np
 
 from ringforge import bfv
 from ringforge.errors import Error
+from ringforge.lab.timing import Timing, total
+from ringforge.lab.timing import measure as measured
 from ringforge.params import named_bfv
+
+from . import cost
 
 #: The set of both methods: log2 Q and digits as the paper's, in smaller primes.
 SET = "omr"
@@ -22,27 +24,24 @@ SET = "omr"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Milliseconds of processor time on one thread, medians.
+    """Times on one thread, medians.
 
     Attributes:
         add, multiply, rotate: CCadd; PCmul with a plaintext in Eval form; Rot by one slot.
         encode: a plaintext's way to Eval form.
     """
 
-    add: float
-    multiply: float
-    rotate: float
-    encode: float
+    add: Timing
+    multiply: Timing
+    rotate: Timing
+    encode: Timing
 
-
-def _median_ms(run: Callable[[], object], rounds: int) -> float:
-    run()
-    taken = []
-    for _ in range(rounds):
-        start = time.process_time()
-        run()
-        taken.append(time.process_time() - start)
-    return 1e3 * statistics.median(taken)
+    @property
+    def matmul(self) -> Timing:
+        """A MatMul by its counts of these."""
+        count = cost.matmul()
+        products = total((self.multiply, self.encode)).times(count.multiply)
+        return total((products, self.rotate.times(count.rotate), self.add.times(count.add)))
 
 
 @cache
@@ -73,5 +72,6 @@ def measure(name: str = SET, rounds: int = 11, insecure: str = "") -> Measured:
     for kind, run in runs.items():
         if not np.array_equal(session.decrypt(run(), signed=False), expected[kind]):
             raise Error(f"{kind} gave wrong slots at {name}: this build of ringforge is broken")
-    times = {kind: _median_ms(run, rounds) for kind, run in runs.items()}
-    return Measured(**times, encode=_median_ms(lambda: session.context.multiplier(plaintext), rounds))
+    times = {kind: measured(run, 0.0, at_least=rounds) for kind, run in runs.items()}
+    encode = measured(lambda: session.context.multiplier(plaintext), 0.0, at_least=rounds)
+    return Measured(**times, encode=encode)

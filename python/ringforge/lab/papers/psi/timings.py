@@ -8,9 +8,7 @@ measured, and scaled by the exact counts of the whole plan.
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -19,6 +17,8 @@ import numpy as np
 
 from ringforge import _native
 from ringforge.errors import Error
+from ringforge.lab.timing import Timing, median, timed
+from ringforge.lab.timing import measure as measured
 from ringforge.matmul.planner import free_memory
 from ringforge.psi import planner
 from ringforge.psi.info import PlanFields
@@ -32,6 +32,7 @@ QUICK_SETS = ("paper-medium", "paper-std128-ap")
 BATCH = 12
 
 _NAND = 2
+_OPERATIONS = "operations"
 #: Bins of up to so many bits are measured 2^5 at a time.
 _SMALL_BITS = 18
 _REASON = "reproduction of the paper's tables"
@@ -39,44 +40,44 @@ _REASON = "reproduction of the paper's tables"
 
 @dataclass(frozen=True, slots=True)
 class GateTime:
-    """Microseconds of a NAND by AP, everything included.
+    """A NAND by AP, everything included.
 
     Attributes:
-        alone_us: CPU time of one gate on one thread.
-        batch_us: wall time of each, twelve at once on all threads.
+        alone: one gate on one thread.
+        batch: each of twelve at once on all threads.
         key_bytes: the key in memory.
     """
 
-    alone_us: float
-    batch_us: float
+    alone: Timing
+    batch: Timing
     key_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class OperationTime:
-    """Microseconds on one thread at N = 2048 and 54 bits: a substitution of the expansion, an external product."""
+    """A substitution of the expansion, and an external product, on one thread at N = 2048 and 54 bits."""
 
-    substitution_us: float
-    product_us: float
+    substitution: Timing
+    product: Timing
 
 
 @dataclass(frozen=True, slots=True)
 class BinTime:
-    """Seconds of one bin.
+    """One bin.
 
     Attributes:
         few: of the few bins measured.
-        scaled: of a bin of the whole query, by the counts of both plans.
+        scaled: wall seconds of a bin of the whole query, by the counts of both plans.
         bins: bins of the whole query.
     """
 
-    few: float
+    few: Timing
     scaled: float
     bins: int
 
     @property
     def query(self) -> float:
-        """Seconds of the whole query."""
+        """Wall seconds of the whole query."""
         return self.scaled * self.bins
 
 
@@ -87,7 +88,7 @@ class Measured:
     Attributes:
         threads: of batches of gates and of queries.
         gates: by name of the set.
-        skipped: sets that do not fit memory, and why.
+        skipped: sets, or "operations", that could not be measured, and why.
         operations: Table 3.
         bins: by (algorithm, b, k).
     """
@@ -99,21 +100,31 @@ class Measured:
     bins: dict[tuple[str, int, int], BinTime] = field(default_factory=dict)
 
 
-def median_seconds(run: Callable[[], object], repeat: int, clock: Callable[[], float] = time.perf_counter) -> float:
-    """Median over `repeat` runs."""
-    taken = []
-    for _ in range(repeat):
-        start = clock()
-        run()
-        taken.append(clock() - start)
-    return statistics.median(taken)
+def least_seconds(transforms: float, degree: int) -> float:
+    """Seconds that transforms take at the least on any processor: 6 GHz, 16 butterflies a cycle, nothing else."""
+    return transforms * (degree // 2) * (degree.bit_length() - 1) / (16 * 6e9)
+
+
+def gate_transforms(row: GateRow) -> float:
+    """Transforms of a gate by AP: 2 for each digit of a product, 2 back. Half of the products count, as digits may be
+    zero.
+    """
+    return row.products / 2 * (2 * row.digits + 2)
+
+
+def _pair(gate: int) -> tuple[int, int]:
+    """The wires that a gate of a batch reads: two of its own."""
+    return 2 * gate, 2 * gate + 1
 
 
 def gate(row: GateRow, threads: int, repeat: int = 5) -> GateTime:
     """NAND by AP at one of the paper's sets.
 
+    Every gate has two ciphertexts of its own: a gate whose inputs are equal, or known, takes no bootstrap.
+
     Raises:
-        Error: the key does not fit free memory, or a gate gave a wrong bit.
+        Error: the key does not fit free memory, a gate gave a wrong bit or took no bootstrap, or less time than its
+            transforms can take.
     """
     need, have = sizes.gate_key_expanded(sizes.gate_set(row.ours)), free_memory()
     if need > have:
@@ -125,21 +136,32 @@ def gate(row: GateRow, threads: int, repeat: int = 5) -> GateTime:
     params = fhew.parameters(row.ours, _REASON)
     secret = fhew.SecretKey(params)
     key = fhew.EvaluationKey.make(secret, fhew.Method.AP, threads)
-    wires = np.zeros((2 + BATCH, params.n + 1), np.uint32)
-    wires[:2] = secret.encrypt(np.array([0, 1], np.uint8))
+    bits = np.arange(2 * BATCH) % 3 > 0
+    wires = np.zeros((3 * BATCH, params.n + 1), np.uint32)
+    wires[: 2 * BATCH] = secret.encrypt(bits.astype(np.uint8))
+    inputs = np.array([[*_pair(i), -1] for i in range(BATCH)], np.int32)
+    outputs = np.arange(2 * BATCH, 3 * BATCH, dtype=np.int32)
 
-    def run(count: int, workers: int) -> Callable[[], object]:
+    def run(count: int, workers: int) -> Callable[[], None]:
         kinds = np.full(count, _NAND, np.uint8)
-        inputs = np.tile(np.array([[1, 1, -1]], np.int32), (count, 1))
-        outputs = np.arange(2, 2 + count, dtype=np.int32)
-        return lambda: fhew.evaluate(key, kinds, inputs, wires, outputs, workers)
 
-    alone = median_seconds(run(1, 1), repeat, time.process_time)
-    batch = median_seconds(run(BATCH, threads), max(3, repeat // 2)) / BATCH
-    wrong = int(secret.decrypt(wires[2:]).sum())
+        def once() -> None:
+            rotations = fhew.evaluate(key, kinds, inputs[:count], wires, outputs[:count], workers)
+            if rotations != count:
+                raise Error(f"{row.ours}: {count} gates took {rotations} bootstraps: their times would be no gates'")
+
+        return once
+
+    alone = measured(run(1, 1), 0.0, at_least=repeat)
+    batch = measured(run(BATCH, threads), 0.0, at_least=max(3, repeat // 2)).times(1 / BATCH)
+    wrong = int((secret.decrypt(wires[2 * BATCH :]) != ~(bits[::2] & bits[1::2])).sum())
     if wrong > 1:
-        raise Error(f"{row.ours}: {wrong} of {BATCH} gates gave NAND(1, 1) = 1: this build of ringforge is broken")
-    return GateTime(alone * 1e6, batch * 1e6, int(key.bytes))
+        raise Error(f"{row.ours}: {wrong} of {BATCH} gates gave a wrong bit: this build of ringforge is broken")
+    least = least_seconds(gate_transforms(row), row.degree)
+    for seconds in (alone.wall, alone.cpu, batch.wall * threads, batch.cpu):
+        if seconds < least:
+            raise Error(f"{row.ours}: {1e6 * seconds:.1f} us for a gate, whose transforms take {1e6 * least:.0f} us")
+    return GateTime(alone, batch, int(key.bytes))
 
 
 def _query(fields: Any) -> tuple[Callable[[], object], Any]:
@@ -176,42 +198,72 @@ def operations(repeat: int = 7) -> OperationTime:
         "short": _query(short),
         "long": _query(short.model_copy(update={"log_bins": 6})),
     }
-    taken: dict[str, list[float]] = {name: [] for name in runs}
+    taken: dict[str, list[Timing]] = {name: [] for name in runs}
     for _ in range(repeat):
         for name, (run, _counts) in runs.items():
-            taken[name].append(median_seconds(run, 1, time.process_time))
-    seconds = {name: statistics.median(values) for name, values in taken.items()}
-    counts = {name: c for name, (_run, c) in runs.items()}
-    digits = base.gadget.count
+            taken[name].append(timed(run)[0])
+    times = {name: median(values) for name, values in taken.items()}
+    return split(times, {name: c for name, (_run, c) in runs.items()}, base.gadget.count)
+
+
+def split(times: Mapping[str, Timing], counts: Mapping[str, Any], digits: int) -> OperationTime:
+    """The two operations from the times and counts of four queries: narrow, wide, short, long.
+
+    Raises:
+        Error: the times give an operation less than its transforms can take.
+    """
     more = _transforms(counts["wide"]) - _transforms(counts["narrow"])
-    product = (seconds["wide"] - seconds["narrow"]) / more * (2 + 2 * digits)
+    product = times["wide"].less(times["narrow"]).times((2 + 2 * digits) / more)
     products = counts["long"].external_product - counts["short"].external_product
     substitutions = counts["long"].substitution - counts["short"].substitution
-    substitution = (seconds["long"] - seconds["short"] - products * product) / substitutions
-    return OperationTime(substitution * 1e6, product * 1e6)
+    rest = times["long"].less(times["short"]).less(product.times(products))
+    found = OperationTime(rest.times(1 / substitutions), product)
+    for name, taken, transforms in (
+        ("an external product", found.product, 2 + 2 * digits),
+        ("a substitution", found.substitution, 1 + digits),
+    ):
+        if min(taken.wall, taken.cpu) < (least := least_seconds(transforms, 2048)):
+            raise Error(
+                f"{name} would take {1e6 * min(taken.wall, taken.cpu):.1f} us, its transforms alone take "
+                f"{1e6 * least:.1f} us: the machine does too much else; measure when it does less"
+            )
+    return found
 
 
 @cache
-def _seconds(fields: str, threads: int) -> float:
-    """Seconds of a bin; rows of Table 4 that differ only in the bins of the whole query share a measurement."""
+def _seconds(fields: str, threads: int) -> Timing:
+    """The time of a bin; rows of Table 4 that differ only in the bins of the whole query share a measurement."""
     small = PlanFields.model_validate_json(fields)
-    return planner.measure(small, threads, small.log_bins)
+    run, bins = planner.few_bins(small, threads, small.log_bins)
+    return measured(run, 0.0, at_least=3).times(1 / bins)
 
 
-def bin_time(row: PsiRow, algorithm: str, threads: int) -> BinTime:
-    """One bin of a row of Table 4, from a query of 2^5 bins, or 2^3 where bins are large.
+def few_bins(row: PsiRow, algorithm: str) -> PlanFields:
+    """The plan of a row of Table 4 with 2^5 bins, or 2^3 where bins are large."""
+    fields = sizes.plan_fields(row.bits, row.log_bins, algorithm)
+    return fields.model_copy(update={"log_bins": 5 if fields.cell_bits <= _SMALL_BITS else 3})
+
+
+def scaled(row: PsiRow, algorithm: str, taken: Timing, threads: int) -> BinTime:
+    """One bin of a row of Table 4 from the time of one of few bins.
 
     A small query ends its expansion early and shares less of the packing; the ratio of both plans' costs, in
     transforms and what goes with them, corrects that.
+
+    Raises:
+        Error: the time is less than its transforms can take.
     """
-    fields = sizes.plan_fields(row.bits, row.log_bins, algorithm)
-    whole = fields.native()
-    log_bins = 5 if fields.cell_bits <= _SMALL_BITS else 3
-    small = fields.model_copy(update={"log_bins": log_bins})
-    few = small.native()
-    seconds = _seconds(small.model_dump_json(), threads)
+    whole, few = sizes.plan_fields(row.bits, row.log_bins, algorithm).native(), few_bins(row, algorithm).native()
+    least = least_seconds(_transforms(few.counts()) / few.bins, 1 << int(few.log_n))
+    if (seconds := min(taken.wall * threads, taken.cpu)) < least:
+        raise Error(f"a bin would take {1e6 * seconds:.0f} us, its transforms alone take {1e6 * least:.0f} us")
     ratio = (planner.weight(whole) / whole.bins) / (planner.weight(few) / few.bins)
-    return BinTime(seconds, seconds * ratio, whole.bins)
+    return BinTime(taken, taken.wall * ratio, whole.bins)
+
+
+def bin_time(row: PsiRow, algorithm: str, threads: int) -> BinTime:
+    """One bin of a row of Table 4, measured over few of them."""
+    return scaled(row, algorithm, _seconds(few_bins(row, algorithm).model_dump_json(), threads), threads)
 
 
 def measure(
@@ -242,7 +294,10 @@ def measure(
     operation_times = None
     if 3 in wanted:
         progress("substitution and external product")
-        operation_times = operations()
+        try:
+            operation_times = operations()
+        except Error as e:
+            found.skipped[_OPERATIONS] = str(e)
     if 4 in wanted:
         for line in PSI_ROWS:
             for algorithm in ("paper", "ringforge"):

@@ -44,7 +44,7 @@ func (b *bench) finish(evaluator *ckks.Evaluator, sum *rlwe.Ciphertext, want []f
 	if err != nil {
 		return err
 	}
-	res.RescaleSeconds = &t.seconds
+	res.RescaleSeconds, res.RescaleCPU = &t.seconds, &t.cpu
 	res.Error, err = b.check(output, want)
 	return err
 }

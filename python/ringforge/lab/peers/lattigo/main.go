@@ -42,7 +42,7 @@ type request struct {
 	Shape           []int `json:"shape"`
 }
 
-// result is one measurement. Times are seconds: wall time is a median, processor time a mean.
+// result is one measurement. Times are seconds, of either clock a median.
 type result struct {
 	Case           string   `json:"case"`
 	Seconds        float64  `json:"seconds"`
@@ -50,6 +50,7 @@ type result struct {
 	Iterations     int      `json:"iterations"`
 	EncodeSeconds  *float64 `json:"encode_seconds"`
 	RescaleSeconds *float64 `json:"rescale_seconds"`
+	RescaleCPU     *float64 `json:"rescale_cpu_seconds"`
 	LogBSGS        *int     `json:"log_bsgs"` // of linear_transform and bfv_affine
 	Peer           string   `json:"peer"`
 	PeerVersion    string   `json:"peer_version"`
@@ -60,9 +61,10 @@ type result struct {
 	Error          float64  `json:"error"` // largest difference from the expected values, wrong slots of integers
 	PeakMiB        float64  `json:"peak_mib"`
 
-	// Of matmul_naive: medians by operation, and of a whole product the sums by step. Of bfv_affine: processor time of
-	// encoding, number of keys.
-	Parts map[string]float64 `json:"parts"`
+	// Of matmul_naive: medians by operation, and of a whole product the sums by step; wall and processor time. Of
+	// bfv_affine: processor time of encoding, number of keys.
+	Parts    map[string]float64 `json:"parts"`
+	CPUParts map[string]float64 `json:"cpu_parts"`
 }
 
 const lattigoPath = "github.com/tuneinsight/lattigo/v6"

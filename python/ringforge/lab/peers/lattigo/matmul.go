@@ -29,10 +29,7 @@ type matmul struct {
 }
 
 // tally collects the times of one operation, each run once.
-type tally struct {
-	walls []float64
-	cpu   float64
-}
+type tally struct{ walls, cpus []float64 }
 
 // time runs fn. The collector runs first, so that it does not have to during fn.
 func (t *tally) time(fn func() error) error {
@@ -40,14 +37,14 @@ func (t *tally) time(fn func() error) error {
 	cpu, start := cpuSeconds(), time.Now()
 	err := fn()
 	t.walls = append(t.walls, time.Since(start).Seconds())
-	t.cpu += cpuSeconds() - cpu
+	t.cpus = append(t.cpus, cpuSeconds()-cpu)
 	return err
 }
 
-func (t *tally) total() float64 {
+func total(times []float64) float64 {
 	sum := 0.0
-	for _, wall := range t.walls {
-		sum += wall
+	for _, taken := range times {
+		sum += taken
 	}
 	return sum
 }
@@ -66,7 +63,7 @@ func (b *bench) matmulNaive(res *result) error {
 	p := &matmul{bench: b, base: ckks.NewEvaluator(b.params, nil)}
 	key := rlwe.NewMemEvaluationKeySet(b.keys.GenRelinearizationKeyNew(b.secret))
 	p.relin = p.base.WithKey(key)
-	res.Parts = map[string]float64{}
+	res.Parts, res.CPUParts = map[string]float64{}, map[string]float64{}
 	if len(b.Shape) > 0 {
 		if err := p.whole(res); err != nil {
 			return err
@@ -80,10 +77,10 @@ func (b *bench) matmulNaive(res *result) error {
 		"product": &p.products, "key": &p.keyed, "encode": &p.encoded,
 	} {
 		if len(t.walls) > 0 {
-			res.Parts[name] = median(t.walls)
+			res.Parts[name], res.CPUParts[name] = median(t.walls), median(t.cpus)
 		}
 	}
-	encoding := p.encoded.total()
+	encoding := total(p.encoded.walls)
 	res.EncodeSeconds = &encoding
 	return nil
 }
@@ -181,7 +178,7 @@ func (p *matmul) sample(res *result) error {
 		return err
 	}
 	t := &p.rotations[0]
-	timing{median(t.walls), t.cpu / float64(len(t.walls)), len(t.walls)}.store(res)
+	timing{median(t.walls), median(t.cpus), len(t.walls)}.store(res)
 	return nil
 }
 
@@ -303,15 +300,16 @@ func (p *matmul) report(res *result) {
 		{&p.rotations[1], &p.masks[1], &p.rescales[1]},
 		{&p.products, &p.rescales[2]},
 	}
-	total := timing{iterations: 1}
+	sum := timing{iterations: 1}
 	for i, name := range []string{"step_1", "step_2", "products"} {
 		for _, t := range steps[i] {
-			res.Parts[name] += t.total()
-			total.cpu += t.cpu
+			res.Parts[name] += total(t.walls)
+			res.CPUParts[name] += total(t.cpus)
 		}
-		total.seconds += res.Parts[name]
+		sum.seconds += res.Parts[name]
+		sum.cpu += res.CPUParts[name]
 	}
 	res.Parts["rotations_1"] = float64(len(p.rotations[0].walls))
 	res.Parts["rotations_2"] = float64(len(p.rotations[1].walls))
-	total.store(res)
+	sum.store(res)
 }

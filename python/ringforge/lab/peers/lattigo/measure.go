@@ -50,17 +50,16 @@ func measure(budget float64, least int, fn func() error) (timing, error) {
 		return timing{}, err
 	}
 	runtime.GC()
-	var walls []float64
-	cpu := cpuSeconds()
+	var walls, cpus []float64
 	for begin := time.Now(); len(walls) < least || time.Since(begin).Seconds() < budget; {
-		start := time.Now()
+		cpu, start := cpuSeconds(), time.Now()
 		if err := fn(); err != nil {
 			return timing{}, err
 		}
 		walls = append(walls, time.Since(start).Seconds())
+		cpus = append(cpus, cpuSeconds()-cpu)
 	}
-	cpu = cpuSeconds() - cpu
-	return timing{median(walls), cpu / float64(len(walls)), len(walls)}, nil
+	return timing{median(walls), median(cpus), len(walls)}, nil
 }
 
 func median(values []float64) float64 {
