@@ -221,7 +221,7 @@ def mish_mlp(path: Path) -> Network:
     x = g.linear("input", "0", 10, 8)
     x = g.add("Mul", x, g.add("Tanh", g.add("Softplus", x)))
     x = g.linear(g.add("Softplus", g.linear(x, "2", 6, 10)), "4", 2, 6)
-    stated = {"Mish": approximations.mish(20, (-4, 4)), "Softplus": approximations.softplus(14, (-4, 4))}
+    stated = {"Mish": approximations.mish(14, (-4, 4)), "Softplus": approximations.softplus(10, (-4, 4))}
     return Network(g.saved(path, x, ("batch", 8)), (8,), stated, 1e-3)
 
 
