@@ -263,6 +263,7 @@ def run(case: RunCase) -> Iterator[Record]:
             "slots": server.slots,
             "block_seconds": whole.wall / len(blocks),
             "steps": {n: sum(r.extra["steps"].get(n, 0.0) for r in found) for n in names},
+            "steps_cpu": {n: sum(r.extra["steps_cpu"].get(n, 0.0) for r in found) for n in names},
             "calls": {n: sum(r.extra["calls"].get(n, 0) for r in found) for n in names},
             "transforms": sum(r.extra["transforms"] for r in found),
             "transform_seconds": _transform_seconds(server),
@@ -283,7 +284,7 @@ def _round(case: RunCase, sides: _Sides, state: State, i: int, steps: _Steps, ma
         key = steps.timed(_READING, lambda: sides.keys.round(i))
         made.append(server.start(state, key) if i == 0 else server.round(state, i, key))
     taken = watch.read()
-    other = max(0.0, taken.wall - total(steps.times.values()).wall)
+    other = taken.less(total(steps.times.values()))
     return _record(
         case,
         server.scheme,
@@ -291,8 +292,8 @@ def _round(case: RunCase, sides: _Sides, state: State, i: int, steps: _Steps, ma
         taken,
         _peak_mib(),
         {
-            "steps": {**{step: t.wall for step, t in steps.times.items()}, "other": other},
-            "steps_cpu": {step: t.cpu for step, t in steps.times.items()},
+            "steps": {**{step: t.wall for step, t in steps.times.items()}, "other": max(0.0, other.wall)},
+            "steps_cpu": {**{step: t.cpu for step, t in steps.times.items()}, "other": max(0.0, other.cpu)},
             "calls": dict(steps.calls),
             "transforms": did.operations.ntt + did.operations.intt,
             "predicted_budget": server.predicted_budget(made[0]),

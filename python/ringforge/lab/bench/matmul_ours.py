@@ -245,7 +245,9 @@ def _sample(session: ckks.Session, plan: ProductPlan, seed: int) -> Ours:
         x = session.encrypt(rng.uniform(-1, 1, plan.slots), level=at)
         hlt = _native.Hlt(session.context, diagonals(matrix), at, _native.Schedule.naive, matrix.steps)
         hlt.encode(x.scale, x.scale, 1.0, False, session.threads)
-        rescale = measured(lambda x=x: session.evaluator.rescale(x), 0.0, at_least=5)  # type: ignore[misc]
+        # As large as a product is: a fresh ciphertext would have no scale left.
+        product = session.evaluator.mul_scalar(x, 1.0, x.scale)
+        rescale = measured(lambda y=product: session.evaluator.rescale(y), 0.0, at_least=5)  # type: ignore[misc]
         taken, _ = timed(lambda x=x, hlt=hlt: hlt.run(x, session.galois_keys, session.threads))  # type: ignore[misc]
         diagonal.append(taken.less(rescale).times(1 / int((matrix.steps != 0).sum())))
         rescales.append(rescale)
