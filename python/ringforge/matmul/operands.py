@@ -25,7 +25,7 @@ from ringforge.errors import ValueError as RingforgeValueError
 from ringforge.hidden import Hidden
 
 _CONTAINERS = (np.ndarray, np.generic, list, tuple, range, array.array, memoryview, bytes, bytearray, str)
-_SCALARS = (numbers.Number, Decimal, datetime.date, datetime.time, datetime.timedelta)
+_SCALARS = (numbers.Number, Decimal, datetime.date, datetime.time, datetime.timedelta, type(None))
 #: What data frames, columns, tables, tensors and sparse matrices have.
 _PROTOCOLS = ("__array__", "__arrow_c_stream__", "__arrow_c_array__", "__dataframe__", "toarray")
 
@@ -74,6 +74,17 @@ def check_entrywise(x: Any) -> None:
 # ---- numpy -----------------------------------------------------------------------------------------
 
 
+def _no_operator(self: Any, *_: object) -> Any:
+    """Refuse an operator that encrypted matrices do not have.
+
+    Raises:
+        TypeError: always; it says which they have.
+    """
+    raise TypeError(
+        f"{type(self).__name__} has the operators @, +, -, * and / by plain numbers, and no others: {REVEALED}"
+    )
+
+
 class NotAnArray(Hidden):
     """Mixin of matrices that are none of numpy's own: its functions are carried out by their operators, or refused.
 
@@ -84,6 +95,10 @@ class NotAnArray(Hidden):
 
     #: Data frames and columns of pandas leave + - * / to these; `leave_operators` sees to @.
     __pandas_priority__ = 5000
+
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __pow__ = __rpow__ = _no_operator
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __abs__ = __round__ = _no_operator
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __floor__ = __ceil__ = __trunc__ = _no_operator
 
     def __array_ufunc__(self, *given: Any, **kwargs: Any) -> Any:
         if given[:2] == (np.add, "reduce"):
@@ -164,16 +179,17 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
 #: Types of other libraries whose operators, with a matrix of ours on the right, ask it for an array or fail, where
 #: Python's protocol has them return NotImplemented; by module.
 _ARITHMETIC = ("add", "sub", "mul", "truediv")
+_OTHERS = ("floordiv", "mod", "pow", "and", "or", "xor")
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _OPERATORS: dict[str, dict[str, tuple[str, ...]]] = {
     "numpy.ma": {"MaskedArray": _ARITHMETIC},
     "pandas": {"DataFrame": ("matmul",), "Series": ("matmul",)},
     "polars": {
-        "DataFrame": (*_ARITHMETIC, *_COMPARISONS),
-        "Series": (*_ARITHMETIC, *_COMPARISONS, "matmul"),
+        "DataFrame": (*_ARITHMETIC, *_OTHERS, *_COMPARISONS),
+        "Series": (*_ARITHMETIC, *_OTHERS, *_COMPARISONS, "matmul", "array_ufunc"),
     },
     "scipy.sparse": {
-        f"{form}_{kind}": ("matmul", "mul", "truediv")
+        f"{form}_{kind}": ("matmul", "mul", "truediv", "pow")
         for form in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
         for kind in ("array", "matrix")
     },
@@ -207,7 +223,8 @@ def _leave(cls: Any, name: str) -> None:
         return
 
     @functools.wraps(original)
-    def operator(self: Any, other: Any) -> Any:
-        return NotImplemented if isinstance(other, NotAnArray) else original(self, other)
+    def operator(self: Any, *given: Any, **options: Any) -> Any:
+        ours = any(isinstance(x, NotAnArray) for x in given)
+        return NotImplemented if ours else original(self, *given, **options)
 
     setattr(cls, name, operator)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def determination(y: npt.ArrayLike, predicted: Array, weights: npt.ArrayLike | N
         ShapeError: other shapes, or fewer than two rows. ringforge.ValueError: what are no finite numbers.
     """
     given = real_numbers(y, "targets")
-    truth, found = (a.reshape(len(a), -1) if a.ndim else a for a in (given, predicted))
+    truth, found = (a.reshape(len(a), math.prod(a.shape[1:])) if a.ndim else a for a in (given, predicted))
     if truth.shape != found.shape or len(found) < 2:
         raise ShapeError(
             f"{len(found)} predictions of shape {predicted.shape} need as many targets, for two rows at least, not an "

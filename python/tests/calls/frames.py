@@ -106,7 +106,10 @@ class Frames:
 
     def draw(self) -> Call:
         model, ours = self._pick(self.models)
-        method, container = self._pick([m for m in _METHODS if hasattr(model, m)]), self._pick(_CONTAINERS)
+        method, container = (
+            self._pick([m for m in _METHODS if hasattr(model, m) and hasattr(ours, m)]),
+            self._pick(_CONTAINERS),
+        )
         how, dtype = self._pick(_COLUMNS), self._pick(_DTYPES)
         count = self._pick((0, 1, 1, 2, 5, 8))
         named = container in ("pandas", "polars", "pyarrow")
@@ -121,12 +124,14 @@ class Frames:
         typed, right = self._typed(rows, dtype)
         asked, known = self._columned(typed, how)
         names_known = hasattr(model, "feature_names_in_")
+        if container == "pandas" and how == "numbered":  # numbers are no names, so that columns go by position
+            named = False
         x: Any = asked
         if container == "polars":
             x = pl.DataFrame({str(c): asked[c].tolist() for c in asked.columns})
         elif container == "pyarrow":
             x = pa.table({str(c): asked[c].tolist() for c in asked.columns})
-        elif not named:
+        elif container != "pandas":
             a = asked.to_numpy()
             x = {
                 "array": a, "list": a.tolist(), "fortran": np.asfortranarray(a), "object": a.astype(object),
@@ -139,7 +144,7 @@ class Frames:
                 return Refused()
             plain = asked[NAMES] if named and names_known else asked
             plain = plain.astype(float)
-            plain = plain if names_known else plain.to_numpy()
+            plain = plain if named and names_known else plain.to_numpy()
             if count == 0:
                 one = model.score(self.frame, self.classes) if method == "score" else None
                 if one is not None:

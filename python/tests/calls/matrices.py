@@ -35,6 +35,8 @@ _UNARY: dict[str, tuple[Callable[[Any], Any], bool]] = {
     "np.max": (np.max, False), "if": (lambda a: 1 if a else 0, False), "round": (round, False), "any": (any, False),
     "np.concatenate": (lambda a: np.concatenate([a, a]), False), "np.sort": (np.sort, False),
 }  # fmt: skip
+#: Functions that compare nothing where there is one entry.
+_OF_ONE = ("sorted", "max")
 _KEYS: tuple[Any, ...] = (
     0, -1, 1, 9, slice(None), slice(1, None), slice(None, None, -1), slice(0, 0), (0, 0), (slice(None), 1), ..., None,
     [0, 0], [0, -1], np.array([0]), np.array([True, False]), (slice(None), [0]), 1.0, "a", (0, 0, 0), True, np.int8(0),
@@ -77,11 +79,10 @@ class Matrices:
         except Exception:  # the container does not take such entries
             container, x = "array", a
         refused = np.size(a) > 0 and (kind in REFUSED or container == "masked")
-        return (
-            f"{container} of {kind}, {order}, {shape}",
-            x,
-            Refused() if refused or kind in REFUSED else np.asarray(a, np.float64),
-        )
+        # Lists of no rows have no columns either.
+        values = a if np.size(a) or container not in ("list", "tuple") else np.asarray(x)
+        plain = Refused() if refused else np.zeros(values.shape) if kind in REFUSED else np.asarray(values, np.float64)
+        return f"{container} of {kind}, {order}, {shape}", x, plain
 
     def _shape(self, a: Any, name: str) -> tuple[int, ...]:
         r = self.rng.random()
@@ -114,7 +115,7 @@ class Matrices:
     def _compared(self, a: Any, encrypted: Any) -> Call:
         name = self._pick(list(_COMPARED))
         text, x, _ = self.operand(self._pick([a.shape, ()]))
-        f, left = _COMPARED[name], self.rng.random() < 0.5 and name != "in"
+        f, left = _COMPARED[name], self.rng.random() < 0.5 and name not in ("in", "%")
         return Call(
             f"{text} {name} A{a.shape}" if left else f"A{a.shape} {name} {text}",
             lambda: f(x, encrypted) if left else f(encrypted, x),
@@ -122,11 +123,10 @@ class Matrices:
         )
 
     def _unary(self, a: Any, encrypted: Any) -> Call:
-        name = self._pick(list(_UNARY))
+        name = self._pick([n for n in _UNARY if len(a) > 1 or n not in _OF_ONE])
         f, works = _UNARY[name]
-        return Call(
-            f"{name} of A{a.shape}", lambda: _decrypted(f(encrypted)), (lambda: np.array(f(a))) if works else Refused
-        )
+        plain: Callable[[], Any] = (lambda: np.array(f(a))) if works else Refused
+        return Call(f"{name} of A{a.shape}", lambda: _decrypted(f(encrypted)), plain)
 
     def _key(self, a: Any, encrypted: Any) -> Call:
         key = self._pick(_KEYS)

@@ -337,11 +337,11 @@ def _is_plain(other: Any) -> bool:
 def _array_of(other: Any, like: EncryptedArray, dtype: IntType) -> EncryptedArray:
     """Numbers in the clear as integers that anybody can read, for operations with arrays of different ones."""
     refuse_masked(other, "operands")
-    values = np.asarray(other, dtype=object)
     if not isinstance(other, list | tuple | np.ndarray):
         raise ParameterError(
             f"{type(other).__name__} is no operand of encrypted integers: take encrypted ones, ints or arrays of ints"
         )
+    values = np.asarray(other, dtype=object)
     flat = [dtype.check(v) for v in values.reshape(-1)]
     bits = to_bits(np.array(flat, dtype=object).reshape(values.shape), dtype.width)
     return made(evaluator_of([like]).constant(bits), dtype, Noise(0.0))
