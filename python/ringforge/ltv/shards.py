@@ -30,6 +30,7 @@ from ringforge.errors import (
     FormatError,
     LevelError,
     MismatchError,
+    ParameterError,
     ShapeError,
 )
 from ringforge.errors import ValueError as RingforgeValueError
@@ -105,7 +106,7 @@ class Sent:
             raise FormatError(f"the words of a ciphertext are {words.dtype} of shape {words.shape}")
         try:
             return from_words(context, words, known.key_id, known.level, known.degree, known.lag, Noise(*known.noise))
-        except (TypeError, ShapeError, LevelError, MismatchError, RingforgeValueError) as e:
+        except (TypeError, ParameterError, ShapeError, LevelError, MismatchError, RingforgeValueError) as e:
             raise FormatError(f"a ciphertext that is none of these parameters: {e}") from None
 
 
