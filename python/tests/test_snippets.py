@@ -29,7 +29,7 @@ NOT_RUN = {
         "journalctl --unit ringforge-psi@customers --output cat | grep '\"result\"' | grep -v '\"ok\"'",
     ),
     ("docs/operators.md", "pg_dump --format=custom --file=board.dump ringforge"),
-    ("docs/testing.md", "make attack                         # or make attack ATTACK_SECONDS=300"),
+    ("docs/testing.md", 'make attack ATTACK_SECONDS=3600    # also ATTACK_SERVICES="psi matmul"'),
     ("docs/scale.md", "export RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH=/etc/ringforge/ray.token"),
     ("docs/scale.md", "ringforge psi serve TABLE --device 'ray:HEAD:6379?threads=4'"),
     (
