@@ -217,7 +217,7 @@ def boolean_gates(folder: Path) -> Iterator[Row]:
     yield row("fhew.SecretKey.decrypt", secret.decrypt, secret.encrypt(bits))
     yield row("fhew.SecretKey.errors", secret.errors, secret.encrypt(bits), bits)
     yield row("fhew.EvaluationKey.make", fhew.EvaluationKey.make, secret, fhew.Method.GINX, 2)
-    yield row("fhew.EvaluationKey.save", key.save, path)
+    yield row("fhew.EvaluationKey.save", key.save, f"{path}-again")
     yield row("fhew.EvaluationKey.load", fhew.EvaluationKey.load, path, params, 2)
     yield row("fhew.evaluate", fhew.evaluate, key, kinds, inputs, wires, outputs, 2)
     yield row("fhew.extract", fhew.extract, key, accumulators)

@@ -51,9 +51,11 @@ def test_the_file_comes_first_and_the_older_order_is_warned_of(tmp_path: Path) -
         with overwriting(), pytest.warns(DeprecationWarning, match=r"\(path, model\)"):
             function(LINEAR, str(path))
         assert matvec.load_model(path).outputs == 2
-        for arguments in ((LINEAR, LINEAR), (path, path), (path, np.eye(2)), (3, LINEAR)):
+        for arguments in ((LINEAR, LINEAR), (path, path), (path, np.eye(2))):
             with pytest.raises(ParameterError, match=r"\(path, model\)"):
                 function(*arguments)
+        with pytest.raises(ParameterError, match="int is neither a file's name nor"):
+            function(3, LINEAR)
 
 
 @pytest.mark.parametrize(("batch", "places"), [(1, 1), (3, 4), (5, 8), (np.int64(64), 64)])

@@ -72,7 +72,10 @@ def test_the_longest_label_by_polynomials() -> None:
 
 def test_labels_of_the_published_look_up() -> None:
     elements = labelled(0, 60)
-    assert ask(Server.build(elements, log_bins=1, algorithm="paper"), [*elements, b"another"]) == elements
+    assert (
+        ask(Server.build(elements, log_bins=1, algorithm="paper", insecure="a test"), [*elements, b"another"])
+        == elements
+    )
 
 
 def test_longer_ones_are_refused() -> None:
