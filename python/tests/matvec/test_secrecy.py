@@ -324,7 +324,18 @@ def test_no_argument_of_the_server_names_a_secret() -> None:
     ).stdout
     options = {w.strip("[],") for w in page.split() if w.strip("[],").startswith("--")}
     # Samples are those that the server has its model from.
-    assert options == {"--help", "--model", "--params", "--batches", "--folder", "--samples", "--threads", "--metrics"}
+    assert options == {
+        "--help",
+        "--header",
+        "--no-header",
+        "--model",
+        "--params",
+        "--batches",
+        "--folder",
+        "--samples",
+        "--threads",
+        "--metrics",
+    }
 
 
 def test_packing_is_the_records_packing(rooms: tuple[Path, Path], secret: np.ndarray) -> None:
