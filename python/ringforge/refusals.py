@@ -12,10 +12,9 @@ import math
 import numbers
 import operator
 import re
+import sys
 from collections.abc import Iterable
 from typing import Any
-
-import numpy as np
 
 from ringforge.errors import ParameterError
 
@@ -52,7 +51,7 @@ def whole(value: Any, what: str, least: int = 0, most: int | None = None) -> int
     Raises:
         ParameterError: it is no whole number, or outside the range.
     """
-    if isinstance(value, np.ndarray) or not _is_whole(value):
+    if _is_array(value) or not _is_whole(value):
         raise ParameterError(f"{what} is {_described(value)}: a whole number is needed")
     number = operator.index(value)
     if number < least or (most is not None and number > most):
@@ -146,7 +145,7 @@ def _described(value: Any) -> str:
     """Return the kind of a value, never the value."""
     if value is None:
         return "None"
-    if isinstance(value, np.ndarray):
+    if _is_array(value):
         return f"an array of {value.dtype}, shape {value.shape}"
     name = type(value).__name__
     return f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"
@@ -154,6 +153,12 @@ def _described(value: Any) -> str:
 
 def _without_none(annotation: str) -> tuple[str, bool]:
     return annotation.removesuffix(" | None"), annotation.endswith(" | None")
+
+
+def _is_array(value: Any) -> bool:
+    """Return whether a value is one of numpy's arrays; numpy is not imported for the question."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ndarray)
 
 
 def _is_whole(value: Any) -> bool:
@@ -180,7 +185,7 @@ def _lacks(value: Any, annotation: str) -> str:
     if wanted == "int":
         return "" if _is_whole(value) else _phrase(wanted)
     if wanted == "float":
-        fits = isinstance(value, float | int | np.floating | np.integer) or hasattr(value, "__float__")
+        fits = hasattr(value, "__float__")
         return "" if fits else _phrase(wanted)
     if wanted in ("str", "bool", "bytes"):
         return "" if type(value).__name__ == wanted or (wanted == "str" and isinstance(value, str)) else _phrase(wanted)
@@ -213,10 +218,10 @@ def _array_lacks(value: Any, wanted: str) -> str:
         needed += f" with {_count(len([x for x in shape[1].split(',') if x.strip()]), 'axis').replace('axiss', 'axes')}"
     if "order='C'" in wanted:
         needed += ", contiguous"
-    if not isinstance(value, np.ndarray):
+    if not _is_array(value):
         return needed
     fits = (
-        (not dtype or value.dtype == np.dtype(dtype[1] or dtype[2]))
+        (not dtype or value.dtype == sys.modules["numpy"].dtype(dtype[1] or dtype[2]))
         and (not shape or value.ndim == len([x for x in shape[1].split(",") if x.strip()]))
         and ("order='C'" not in wanted or value.flags.c_contiguous)
         and (value.flags.writeable or "writable=False" in wanted)

@@ -113,8 +113,8 @@ def _package(folder: Path, put: Callable[[Path, Path], object]) -> None:
     (folder / "ringforge").mkdir(parents=True)
     native = Path(_native.__file__)
     (folder / "ringforge" / native.name).symlink_to(native)
-    for name in ("__init__.py", "registered.py", "errors.py", "secrecy.py"):
-        put(ROOT / "python" / "ringforge" / name, folder / "ringforge" / name)
+    for module in (ROOT / "python" / "ringforge").glob("*.py"):
+        put(module, folder / "ringforge" / module.name)
 
 
 def test_an_installed_package_says_what_it_registers(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_the_program_foresees_what_ciphertexts_state(method: str) -> None:
     inputs = [contributor.encrypt(name, uniform(6, 6)) for name in "AB"]
     outputs, _ = matmul.Server(program, holder.evaluation_keys()).run(inputs)
     (made,) = outputs["result"].ciphertexts
-    (tile,) = program.traced.results["result"]
+    (tile,) = program.traced.results["result"].every_tile()
     for name in ("scale", "variance", "spread", "bound", "float_error"):
         assert getattr(tile.value.known, name) == pytest.approx(getattr(made, name), rel=1e-9), name
     assert tile.value.error_bound == pytest.approx(_native.error_bound(made, program.context.params.degree))
