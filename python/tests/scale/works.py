@@ -158,7 +158,14 @@ def psi() -> Work:
     names = ("log_n", "modulus", "log_bins", "cell_bits", "log_cell", "log_t", "log_onehot", "log_reply", "algorithm")
     described = {name: getattr(plan, name) for name in names}
     described |= {"gadget": cut(plan.gadget), "expansion": list(map(cut, plan.expansion))}
-    client = Asker({"plan": described | {"reconstruction": cut(plan.reconstruction)}, "plan_hash": plan.hash.hex()})
+    client = Asker(
+        {
+            "tag_bits": 0,
+            "label_bytes": 0,
+            "plan": described | {"reconstruction": cut(plan.reconstruction)},
+            "plan_hash": plan.hash.hex(),
+        }
+    )
     keys, request = LookupKeys(client.keys()), client.request(cells[:, 2].tolist())
 
     def run(where: Any) -> Any:
