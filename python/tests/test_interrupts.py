@@ -35,6 +35,7 @@ def run():
 
 CHILD = """
 import os, signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background begins by ignoring it
 {work}
 threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
