@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ringforge import matvec
-from ringforge.bundles import _parsed
+from ringforge.bundles import Label, _valid
 from ringforge.cli import main
 from ringforge.errors import Error, FormatError, ParameterError
 from ringforge.gates.formats import parse_yosys
@@ -40,7 +40,7 @@ READERS: dict[str, tuple[Callable[[], str], str, Callable[[Path], object]]] = {
     "matvec program": (_matvec, "batch", matvec.Program.load),
     "texts of omr": (lambda: '{"text": "a"}', "text", lambda p: read_texts(p, True)),
     "elements of psi": (lambda: '{"element": "a"}', "element", lambda p: read_elements(p, json_lines=True)),
-    "label": (lambda: '{"program": "ab"}', "program", lambda p: _parsed(p.read_bytes())),
+    "label": (lambda: '{"program": "ab"}', "program", lambda p: _valid(Label, p.read_bytes())),
     "netlist": (lambda: '{"creator": "Yosys 0.9"}', "creator", lambda p: parse_yosys(p.read_text())),
 }
 
