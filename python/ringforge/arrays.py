@@ -90,6 +90,9 @@ def whole_numbers(values: Any, what: str, needed: str = "integers") -> npt.NDArr
         return a.astype(np.int64) if narrow else a
     if a.dtype.kind not in "iub":
         kind = _KINDS.get(a.dtype.kind, f"{a.dtype} entries")
+        missing = int(np.isnan(a).sum()) if a.dtype.kind == "f" else 0
+        if missing:
+            raise RingforgeValueError(f"{what} have {missing} missing among {a.size}: fill them in, or leave them away")
         remedy = ": round or scale them to integers first (numpy.rint(x).astype(int))" if a.dtype.kind == "f" else ""
         raise RingforgeValueError(f"{what} are {kind}; {needed} are needed{remedy}")
     return a

@@ -34,7 +34,7 @@ from ringforge.cli.options import (
 )
 from ringforge.cli.output import READY, ROWS, TEXT, WORK, AsJson, emit, prints
 from ringforge.devices import Report, open_device
-from ringforge.errors import ParameterError
+from ringforge.errors import ParameterError, ShapeError
 from ringforge.files import (
     check_different,
     check_output,
@@ -296,6 +296,9 @@ def run(
         check_vectors_name(out)
     files = named_once(map(parse_assignment, inputs), "--in")
     values = {name: _load(path, header) for name, path in files.items()}
+    for name, a in values.items():
+        if not a.size:
+            raise ShapeError(f"--in {name}: an array of shape {a.shape} has no entries to encrypt")
     given = {
         name: Input(shape=a.shape, bound=2.0 ** math.ceil(math.log2(max(float(np.abs(a).max()), 2.0**-20))))
         for name, a in values.items()

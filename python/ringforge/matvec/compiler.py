@@ -328,8 +328,8 @@ def _best(request: _Request, chosen: Parameters) -> tuple[Compiled, float]:
     depth, level, batch = request.depth, request.level, request.batch
     if batch > chosen.slots:
         raise ParameterError(
-            f"a batch of {batch} vectors does not fit into the {chosen.slots} slots of {chosen.name}: ask for fewer; "
-            "further vectors make further ciphertexts"
+            f"a batch of {batch} vectors (a power of two) does not fit into the {chosen.slots} slots of {chosen.name}: "
+            "ask for fewer; further vectors make further ciphertexts"
         )
     if depth > chosen.max_level:
         raise LevelError(

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -152,6 +153,8 @@ def _load(path: Path) -> tuple[Sequential, Rule | None]:
             f"{path.name}: files of Python objects run code when they are read, so none is: where the estimator was "
             "trained, call matvec.save_model('model.npz', matvec.from_sklearn(estimator)), or export to .onnx"
         )
+    if not path.suffix and not path.exists():
+        raise FileNotFoundError(errno.ENOENT, f"no such model, nor {_with_suffix(path).name}", str(path))
     if path.suffix not in {".npz", ".npy"}:
         raise UnsupportedModelError(f"{path.name}: models are .onnx, .npz or .npy files")
     try:

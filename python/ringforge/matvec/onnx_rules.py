@@ -161,6 +161,8 @@ def _clipped(node: Node, operand: Operand, vector: bool) -> Operand:
             c = node.array(i)
             ends[i - 1] = float(c.reshape(-1)[0]) if c.size == 1 else math.nan
     low, high = ends
+    if low is None and high is None:
+        return operand
     if vector and (low, high) == (-1.0, 1.0) and not isinstance(operand, Formula):
         return Tail("clip", node.graph.value(operand))
     argument = node.graph.formula(operand) or node.graph.value(operand)

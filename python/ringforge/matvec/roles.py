@@ -424,6 +424,11 @@ class Client(Secret):
 
     def _check_result(self, result: EncryptedVectors, count: int | None) -> int:
         """Holds a result against the program; returns the number of its vectors."""
+        if not isinstance(result, EncryptedVectors):
+            raise ParameterError(
+                f"a result is EncryptedVectors, not {type(result).__name__}: Server.evaluate returns it with a report, "
+                "result, report = server.evaluate(inputs)"
+            )
         p = self.program
         result.check(p, "output")
         places, blocks = len(result.groups) * p.batch, p.plans[-1].packing.row_blocks

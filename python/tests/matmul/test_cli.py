@@ -351,3 +351,12 @@ def test_expressions() -> None:
     ):
         with pytest.raises(ParameterError):
             expression(text)(A=a, B=b)
+
+
+def test_an_array_without_entries_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("e.csv").write_text("a,b\n")
+    assert main(["matmul", "run", "--in", "A=e.csv", "--out", "c.npy"]) == 1
+    assert "has no entries to encrypt" in " ".join(capsys.readouterr().err.split())

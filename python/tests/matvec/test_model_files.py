@@ -74,3 +74,17 @@ def test_batches_that_cannot_be(batch: Any) -> None:
     for parameters in (None, "set-a"):
         with pytest.raises(ParameterError, match="batch"):
             matvec.compile_model(LINEAR, parameters, batch=batch)
+
+
+def test_a_model_that_is_missing_is_said(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no such model, nor m\.npz"):
+        matvec.load_model(tmp_path / "m")
+
+
+def test_what_evaluate_returns_is_no_result() -> None:
+    """The slip of decrypting the pair of result and report."""
+    program = matvec.compile_model(LINEAR).program
+    client = matvec.Client(program)
+    server = matvec.Server(LINEAR, program, client.evaluation_keys())
+    with pytest.raises(ParameterError, match=r"not tuple: Server\.evaluate returns it with a report"):
+        client.decrypt(server.evaluate(client.encrypt([0.1, 0.2])))  # type: ignore[arg-type]
