@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <new>
@@ -89,6 +90,9 @@ std::uint64_t* allocate_words(std::size_t words) {
 void free_words(std::uint64_t* data, std::size_t words) noexcept {
   if (data == nullptr) return;
   const std::size_t bytes = words * sizeof(std::uint64_t);
+  // An error, or an interruption, skips what would have wiped secrets, and nobody knows here which words are some.
+  if (std::uncaught_exceptions() > 0) [[unlikely]]
+    wipe(data, bytes);
   live.fetch_sub(bytes, std::memory_order_relaxed);
   if (kUsePool && bytes >= kPooledBytes) {
     WordPool& p = pool();

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "limb_kernels.hpp"
 #include "ringforge/constant_time.hpp"
@@ -103,16 +104,16 @@ Poly<Eval, Word> SmallPoly::lift(const BasisOf<Word>& basis, unsigned threads) c
     throw MismatchError(std::to_string(c_.size()) + " coefficients for a ring of degree " +
                         std::to_string(basis.ring().degree()) + ": take primes of the polynomial's ring");
   const std::size_t blocks = c_.size() / 16 * 16;  // of 16 words, as kernels take them
-  std::array<i64, 16> rest{};
-  std::copy(c_.begin() + static_cast<std::ptrdiff_t>(blocks), c_.end(), rest.begin());
+  SecretArray<i64> rest(16);
+  rest.zero();
+  std::copy(c_.begin() + static_cast<std::ptrdiff_t>(blocks), c_.end(), rest.data());
   Poly<Eval, Word> r(basis);
   parallel_for(threads, basis.size(), [&](std::size_t i) {
     const auto reduce = limb_kernels<Word>().reduce_signed;
     reduce(r.limb(i), c_.data(), blocks, basis[i].mod());
-    if (blocks < c_.size()) reduce(r.limb(i) + blocks, rest.data(), rest.size(), basis[i].mod());
+    if (blocks < c_.size()) reduce(r.limb(i) + blocks, std::as_const(rest).data(), rest.size(), basis[i].mod());
     ntt(r.limb(i), r.limb(i), basis[i]);
   });
-  wipe(rest.data(), sizeof(rest));
   return r;
 }
 template Poly<Eval, u32> SmallPoly::lift(const BasisOf<u32>&, unsigned) const;

@@ -125,6 +125,7 @@ void look_for_signals() {
 void bind_refusals(nb::module_& m) {
   m.def(
       "on_refusal", [](nb::callable function) { explain = function.release().ptr(); }, "function"_a,
+      nb::sig("def on_refusal(function: object) -> None"),
       "Has this function make the exception for arguments that another one does not take: it is given the function, "
       "a tuple and a dict of its arguments.");
   visit(m);

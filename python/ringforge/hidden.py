@@ -8,10 +8,11 @@ a word.
 
 from __future__ import annotations
 
-import inspect
 import re
 from types import ModuleType
 from typing import Any, ClassVar
+
+from ringforge.native_types import types_of
 
 
 def _kind(self: Any) -> str:
@@ -161,12 +162,10 @@ _ENCODED = {
 
 def guard(module: ModuleType) -> None:
     """Have a native module's types of encrypted and encoded values refuse what `HiddenWhole` refuses."""
-    for found in vars(module).values():
-        if inspect.ismodule(found) and found.__name__.startswith(f"{module.__name__}."):
-            guard(found)
-        elif inspect.isclass(found) and _NATIVE.search(found.__name__) and "revealed_by" not in vars(found):
-            setattr(found, "state", "is encoded" if found.__name__ in _ENCODED else Hidden.state)  # noqa: B010
-            setattr(found, "revealed_by", _ENCODED.get(found.__name__, Hidden.revealed_by))  # noqa: B010
+    for found in types_of(module):
+        if _NATIVE.search(found.__name__) and "revealed_by" not in vars(found):
+            found.state = "is encoded" if found.__name__ in _ENCODED else Hidden.state
+            found.revealed_by = _ENCODED.get(found.__name__, Hidden.revealed_by)
             refused = dict.fromkeys(_VALUES, _no_value) | dict.fromkeys(_COMPARISONS, _no_comparison)
             refused |= (
                 dict.fromkeys(_ARRAYS, _no_array) | {"__array_ufunc__": _by_operator} | dict.fromkeys(_ITEMS, _no_items)

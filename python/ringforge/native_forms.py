@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import copyreg
 import enum
-import inspect
 import os
 from functools import lru_cache
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ringforge import _native
 from ringforge.errors import FormatError, MismatchError, ParameterError
+from ringforge.native_types import types_of
 
 if TYPE_CHECKING:
     from ringforge.bytes_form import Bytes, File
@@ -324,17 +323,6 @@ def _made_anew(self: Any, *_: object) -> NoReturn:
     )
 
 
-def _rest(module: ModuleType) -> None:
-    for found in vars(module).values():
-        if inspect.ismodule(found) and found.__name__.startswith(f"{module.__name__}."):
-            _rest(found)
-        elif not inspect.isclass(found) or issubclass(found, BaseException | enum.Enum):
-            continue
-        elif not {"__reduce__", "__reduce_ex__", "__getstate__"} & vars(found).keys():
-            kind: Any = found
-            kind.__reduce_ex__ = _made_anew
-
-
 def equip() -> None:
     """Give the types of the native module what is said above. Types of secrets have been guarded before."""
     _register_parameters()
@@ -342,4 +330,7 @@ def equip() -> None:
         _equip(kind)
     _equip_keys()
     _equip_gate_key()
-    _rest(_native)
+    for kind in types_of(_native):
+        of_its_own = {"__reduce__", "__reduce_ex__", "__getstate__"} & vars(kind).keys()
+        if not of_its_own and not issubclass(kind, BaseException | enum.Enum):
+            kind.__reduce_ex__ = _made_anew

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from types import ModuleType
 from typing import Any, ClassVar, NoReturn
+
+from ringforge.native_types import types_of
 
 
 def _refuse(self: Any, *_: object) -> NoReturn:
@@ -59,10 +60,8 @@ _SAVED_BY = {
 
 def guard(module: ModuleType) -> None:
     """Have the types of a native module that hold secrets refuse what `Secret` refuses."""
-    for found in vars(module).values():
-        if inspect.ismodule(found) and found.__name__.startswith(f"{module.__name__}."):
-            guard(found)
-        elif inspect.isclass(found) and _NATIVE.search(found.__name__) and "saved_by" not in vars(found):
+    for found in types_of(module):
+        if _NATIVE.search(found.__name__) and "saved_by" not in vars(found):
             where = found.__module__.rpartition(".")[2]
             saved_by = _SAVED_BY.get(f"{where}.{found.__name__}") or _SAVED_BY.get(found.__name__, Secret.saved_by)
             refused = ("__reduce__", "__reduce_ex__", "__getstate__", "__copy__", "__deepcopy__")

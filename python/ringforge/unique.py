@@ -16,6 +16,10 @@ T = TypeVar("T")
 class RepeatedKeyError(builtins.ValueError):
     """An object of JSON has a key twice."""
 
+    def __init__(self, name: str) -> None:
+        super().__init__(f'the key "{name[:40]}" occurs twice: write each once')
+        self.name = name
+
 
 def once_each(pairs: Iterable[tuple[str, T]]) -> dict[str, T]:
     """Return an object of JSON, of which each key is there once; for `json.loads(..., object_pairs_hook=once_each)`.
@@ -26,7 +30,7 @@ def once_each(pairs: Iterable[tuple[str, T]]) -> dict[str, T]:
     found: dict[str, T] = {}
     for name, value in pairs:
         if name in found:
-            raise RepeatedKeyError(f'the key "{name[:40]}" occurs twice: write each once')
+            raise RepeatedKeyError(name)
         found[name] = value
     return found
 
@@ -37,9 +41,7 @@ def named_once(pairs: Iterable[tuple[str, T]], option: str) -> dict[str, T]:
     Raises:
         ParameterError: a name is repeated.
     """
-    found: dict[str, T] = {}
-    for name, value in pairs:
-        if name in found:
-            raise ParameterError(f'{option}: "{name[:40]}" is given twice: give each name once')
-        found[name] = value
-    return found
+    try:
+        return once_each(pairs)
+    except RepeatedKeyError as e:
+        raise ParameterError(f'{option}: "{e.name[:40]}" is given twice: give each name once') from None

@@ -22,6 +22,7 @@ reveal_type(client.decrypt)
 reveal_type(ckks.Context)
 reveal_type(bfv.Session("bfv-13").encrypt([1]))
 reveal_type(gates.keygen)
+reveal_type(ckks.Session("set-a").relin_key.to_bytes(program.context))  # a type with a property named bytes
 client.encrypt(1, 2, 3, 4, 5)
 ckks.Context(7)
 bfv.Session("bfv-13").nothing
@@ -39,6 +40,7 @@ def test_a_users_program_is_checked(tmp_path: Path) -> None:
     assert "ringforge._native.bfv.Ciphertext" in notes, run.stdout
     assert "ringforge._native.Context" in notes
     assert "ringforge.gates" in notes or "ringforge._native.fhew" in notes
+    assert 'Revealed type is "bytes"' in notes, run.stdout
     assert " Any" not in notes.replace("numpy.", ""), notes
     assert len(errors) == 3, run.stdout
     assert "Too many arguments" in errors[0]

@@ -18,6 +18,7 @@ void wipe(void* data, std::size_t bytes) noexcept;
 
 /// Words aligned to 64 bytes. Large blocks come from a process-wide pool of recently freed ones, because
 /// handing megabytes back to the system and faulting them in again costs more than the arithmetic on them.
+/// Words that are freed while an exception passes are wiped, whatever they held.
 std::uint64_t* allocate_words(std::size_t words);
 void free_words(std::uint64_t* data, std::size_t words) noexcept;
 /// Returns the pool's idle blocks to the system.

@@ -17,7 +17,7 @@ from ringforge.devices import Device
 from ringforge.errors import LevelError, ParameterError, ShapeError
 from ringforge.lab.bench import matmul, matmul_ours, matmul_peer
 from ringforge.lab.papers.matmul import Shape, product_counts
-from ringforge.lab.peers import PeerError, PeerMissingError, lattigo
+from ringforge.lab.peers import PeerError, lattigo
 from ringforge.lab.timing import Timing
 from ringforge.params import Parameters, named
 from ringforge.runs import load
@@ -25,18 +25,6 @@ from tests.answers import result_of
 
 SMALL = Shape(4, 3, 5)
 TINY = lattigo.Request("matmul_naive", log_n=8, limbs=5, special=1, budget_s=0.02)
-
-
-@pytest.fixture(scope="module")
-def built() -> Path:
-    try:
-        return lattigo.program()
-    except PeerMissingError as missing:
-        pytest.skip(f"no Go toolchain: {missing}")
-    except PeerError as failed:
-        if "dial tcp" in str(failed) or "no such host" in str(failed):
-            pytest.skip("Lattigo's modules cannot be fetched here")
-        raise
 
 
 @pytest.fixture

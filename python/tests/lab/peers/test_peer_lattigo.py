@@ -53,18 +53,6 @@ def test_failed_build_keeps_no_program(tmp_path: Path, monkeypatch: pytest.Monke
     assert not list(tmp_path.rglob("ringforge-lattigo"))
 
 
-@pytest.fixture(scope="module")
-def built() -> Path:
-    try:
-        return lattigo.program()
-    except PeerMissingError as missing:
-        pytest.skip(f"no Go toolchain: {missing}")
-    except PeerError as failed:
-        if "dial tcp" in str(failed) or "no such host" in str(failed):
-            pytest.skip("Lattigo's modules cannot be fetched here")
-        raise
-
-
 @pytest.mark.usefixtures("built")
 @pytest.mark.parametrize("case", ["ntt", "intt"])
 def test_transforms(case: lattigo.Case) -> None:
